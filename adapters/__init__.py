@@ -1,0 +1,1 @@
+"""Bridges to what lies outside: models, runtimes, stores."""

@@ -1,0 +1,1 @@
+"""The words: values, protocols and errors. No engine."""

@@ -1,0 +1,53 @@
+"""The ten events of a run, in the names and order of pi-agent-core.
+
+A run and each unit in it: `agent_start, (turn_start, (message_start, message_update*,
+message_end)+, (tool_execution_start, tool_execution_update*, tool_execution_end)*, turn_end)*,
+agent_end`. Every start has its end, also on failure and cancel. Source: the event names and
+their order are those of pi-agent-core.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from .outcome import Outcome, Reason
+
+EventType = Literal[
+    "agent_start", "turn_start", "message_start", "message_update", "message_end",
+    "tool_execution_start", "tool_execution_update", "tool_execution_end", "turn_end", "agent_end",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened in a run; `path` is "" for the run itself.
+
+    `sequence` counts from 1 within the run, `time` is seconds since the epoch. `delta` is a piece
+    of text the model wrote, `result` the run's result on its last event; other fields are set
+    where the type calls for them.
+    """
+
+    type: EventType
+    run_id: str = ""
+    path: str = ""
+    sequence: int = 0
+    time: float = 0.0
+    unit: str | None = None
+    message: Any = None
+    delta: str | None = None
+    tool: str | None = None
+    call_id: str | None = None
+    args: Any = None
+    content: Any = None
+    is_error: bool = False
+    outcome: Outcome | None = None
+    reason: Reason | None = None
+    error: str | None = None
+    resumed: bool = False
+    result: Any = None
+
+    def to_plain(self) -> dict[str, Any]:
+        """The fields that say something, without `result`, for LangGraph's custom stream."""
+        named = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "result"}
+        return {name: value for name, value in named.items() if value is not None and value is not False}

@@ -1,0 +1,173 @@
+"""SharedState: what the steps of a workflow share, by scope, validated and encoded when written.
+
+Scopes: `workflow` (this workflow's keys, kept on the thread), `unit` (one unit's own, kept on the
+thread), `session` (every workflow of the thread), `global` (every thread, in the store), and
+`outputs` (this turn's outputs by path, written by the framework only).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from .codec import decode, encode
+from .errors import PlaitError
+from .stateschema import UNTYPED, StateSchema
+
+Operation = Literal["set", "merge", "delete"]
+Values = Mapping[str, Mapping[str, Any]]
+"""Plain values by scope and key."""
+
+READ_ONLY = ("outputs",)
+
+
+@dataclass(frozen=True, slots=True)
+class StateWrite:
+    """One write: `merge` goes through the key's reducer, `set` replaces, `delete` removes."""
+
+    scope: str
+    key: str
+    value: Any = None
+    operation: Operation = "set"
+    path: str = ""
+
+    def to_plain(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def fold(values: Values, writes: Iterable[StateWrite], schema: StateSchema = UNTYPED) -> Values:
+    """`values` after `writes`, in order. Neither argument is changed."""
+    folded: dict[str, Mapping[str, Any]] = dict(values)
+    for write in writes:
+        scope = dict(folded.get(write.scope, {}))
+        if write.operation == "delete":
+            scope.pop(write.key, None)
+        elif write.operation == "merge" and write.key in scope:
+            scope[write.key] = schema.merged(write.key, scope[write.key], write.value)
+        else:
+            scope[write.key] = write.value
+        folded[write.scope] = scope
+    return folded
+
+
+class SharedState:
+    """A view of the state for one reader or writer. Writes are visible to it at once.
+
+    What it wrote is in `writes`; the framework commits those as one transaction when the unit
+    ends. Raises PlaitError on writing a read-only view, ValueRefused for a value that cannot
+    cross a checkpoint, ValidationError where a typed state refuses it.
+    """
+
+    def __init__(
+        self,
+        values: Values,
+        *,
+        path: str = "",
+        unit: str = "",
+        schema: StateSchema = UNTYPED,
+        writes: list[StateWrite] | None = None,
+        scope: str = "workflow",
+        writable: bool = True,
+    ) -> None:
+        self._base = values
+        self._path = path
+        self._unit = unit
+        self._schema = schema
+        self._scope = scope
+        self._writable = writable
+        self.writes: list[StateWrite] = [] if writes is None else writes
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value under `key`, else the typed state's default, else `default`."""
+        values = self._values()
+        if key in values:
+            return decode(values[key], key, self._schema.types)
+        if self._scope == "workflow":
+            return self._schema.default(key, default)
+        return default
+
+    def has(self, key: str) -> bool:
+        return key in self._values()
+
+    def set(self, key: str, value: Any) -> None:
+        """Write `value`; a key with a reducer merges it into what is there."""
+        self._check_writable(key)
+        if self._scope == "workflow":
+            value = self._schema.validated(key, value)
+        plain = encode(value, key, self._schema.types)
+        reduced = self._scope == "workflow" and self._schema.has_reducer(key)
+        self._write(key, plain, "merge" if reduced else "set")
+
+    def delete(self, key: str) -> None:
+        self._check_writable(key)
+        self._write(key, None, "delete")
+
+    def snapshot(self) -> dict[str, Any]:
+        """All keys of this scope with their values."""
+        return {key: decode(plain, key, self._schema.types) for key, plain in self._values().items()}
+
+    def scope(self, name: str) -> SharedState:
+        """The same state seen in another scope; `unit` is the writer's own."""
+        view = SharedState(self._base, path=self._path, unit=self._unit, schema=self._schema,
+                           writes=self.writes, scope=scope_key(name, self._unit),
+                           writable=self._writable)  # fmt: skip
+        return view
+
+    @contextmanager
+    def transaction(self) -> Iterator[SharedState]:
+        """All writes of the block, or none when it raises."""
+        before = len(self.writes)
+        try:
+            yield self
+        except BaseException:
+            del self.writes[before:]
+            raise
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values())
+
+    def __len__(self) -> int:
+        return len(self._values())
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._values()
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self._values() and self.get(key) is None:
+            raise KeyError(key)
+        return self.get(key)
+
+    def __repr__(self) -> str:
+        return f"SharedState({self._scope}: {sorted(self)})"
+
+    def _values(self) -> Mapping[str, Any]:
+        mine = [write for write in self.writes if write.scope == self._scope]
+        return fold(self._base, mine, self._schema).get(self._scope, {}) if mine else self._base.get(self._scope, {})
+
+    def _write(self, key: str, plain: Any, operation: Operation) -> None:
+        self.writes.append(StateWrite(self._scope, key, plain, operation, self._path))
+
+    def _check_writable(self, key: str) -> None:
+        if not isinstance(key, str) or not key:
+            raise PlaitError(f"a state key must be a non-empty text, not {key!r}")
+        if self._scope in READ_ONLY or not self._writable:
+            raise PlaitError(f"state scope {self._scope!r} cannot be written here (key {key!r})")
+
+
+def scope_key(name: str, unit: str) -> str:
+    """The stored name of a scope: `unit` belongs to one unit, the others are shared."""
+    return f"unit:{unit}" if name == "unit" else name
+
+
+def conflicts(branches: Sequence[Iterable[StateWrite]], schema: StateSchema = UNTYPED) -> dict[str, tuple[str, ...]]:
+    """Keys that more than one branch writes without a reducer, with the paths that write them."""
+    writers: dict[str, dict[int, str]] = {}
+    for number, branch in enumerate(branches):
+        for write in branch:
+            merges = write.operation == "merge" and schema.has_reducer(write.key)
+            if not merges:
+                name = write.key if write.scope == "workflow" else f"{write.scope}/{write.key}"
+                writers.setdefault(name, {}).setdefault(number, write.path)
+    return {key: tuple(paths.values()) for key, paths in writers.items() if len(paths) > 1}

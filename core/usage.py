@@ -1,0 +1,76 @@
+"""What a run spends and what it may spend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens and calls of a step or run. `estimated`: a provider left tokens unreported."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    model_calls: int = 0
+    tool_calls: int = 0
+    estimated: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """Input and output tokens together."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)[:-1]),
+                     estimated=self.estimated or other.estimated)  # fmt: skip
+
+    def __sub__(self, other: Usage) -> Usage:
+        return Usage(*(getattr(self, f.name) - getattr(other, f.name) for f in fields(self)[:-1]),
+                     estimated=self.estimated)  # fmt: skip
+
+    def to_plain(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if value}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any] | None) -> Usage:
+        return cls(**(plain or {}))
+
+    @staticmethod
+    def total(parts: Iterable[Usage]) -> Usage:
+        return sum(parts, Usage())
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run, flow or unit may spend, its children included. None is no limit, 0 is none at all.
+
+    `seconds` is wall-clock time since the limited part began or was resumed after a failure.
+    """
+
+    tokens: int | None = None
+    model_calls: int | None = None
+    tool_calls: int | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        for limit in fields(self):
+            value = getattr(self, limit.name)
+            if value is not None and value < 0:
+                raise ValueError(f"limit {limit.name} must not be negative, got {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A limit that is used up: its name, its value, and the path of the part that set it."""
+
+    limit: str
+    value: float
+    path: str = ""
+
+    def __str__(self) -> str:
+        owner = f" of {self.path}" if self.path else " of the run"
+        return f"limit {self.limit}={self.value:g}{owner} is used up"

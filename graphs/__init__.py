@@ -1,0 +1,1 @@
+"""Layer 2: control flows over units, and their compilation."""

@@ -1,0 +1,149 @@
+"""From a flow and what executes it to something that can be compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from ..core.codec import registry_of
+from ..core.errors import DefinitionError, Fault
+from ..core.paths import id_fault, join
+from ..core.ports import ModelResolver
+from ..core.roles import AdapterBinding
+from ..core.stateschema import StateSchema, state_schema
+from ..core.stored import Types
+from ..core.usage import Limits
+from ..nodes.labels import Labels
+from ..nodes.react import ReactRole
+from ..nodes.schema import output_schema
+from ..nodes.unit import WorkflowUnit
+from .definition import bundle_hash, part_hashes
+from .flow import Flow
+from .router import RouterFlow, declared_labels
+
+
+def no_names(model: Any) -> Any:
+    """Takes model instances only; names are resolved where a Workflow is composed."""
+    if isinstance(model, str):
+        raise DefinitionError(f"model {model!r} is a name; give a model instance here, or use Workflow(…)")
+    return model
+
+
+@dataclass(frozen=True)
+class Binding:
+    """What turns units into roles: a model for the ReAct loop, or adapters; and the typed state."""
+
+    adapters: AdapterBinding = field(default_factory=AdapterBinding)
+    model: Any = None
+    state: Any = None
+    limits: Limits | None = None
+    resolve: ModelResolver = no_names
+
+    def role(self, unit: WorkflowUnit[Any], labels: Labels | None = None) -> Any:
+        """How `unit` is executed: its own adapter, an override, its model, the default."""
+        adapter = unit.adapter or self.adapters.overrides.get(unit.id)
+        if adapter is None and unit.model is not None:
+            return ReactRole(unit, self.resolve(unit.model), labels)
+        adapter = adapter or self.adapters.default
+        if adapter is not None:
+            whole = getattr(adapter, "for_unit", None)
+            return whole(unit, labels) if whole else adapter(str(unit.prompt), unit.output)
+        if self.model is None:
+            raise DefinitionError([Fault(unit.id, "no model: give Workflow(model=…), an adapter, or the unit's own")])
+        return ReactRole(unit, self.resolve(self.model), labels)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A checked flow with its binding; what the compiler works on."""
+
+    flow: Any
+    binding: Binding
+
+    @cached_property
+    def types(self) -> Types:
+        """Every class that the definition's values may have."""
+        outputs = [u.output for u in self.units.values()] + [u.salvage for u in self.units.values() if u.salvage]
+        return registry_of(*outputs)
+
+    @cached_property
+    def schema(self) -> StateSchema:
+        return state_schema(self.binding.state, self.types)
+
+    @cached_property
+    def units(self) -> Mapping[str, WorkflowUnit[Any]]:
+        """The units by path."""
+        return {path: part for path, part in walk(self.flow) if isinstance(part, WorkflowUnit)}
+
+    @cached_property
+    def hashes(self) -> Mapping[str, str]:
+        return part_hashes(self.flow)
+
+    @cached_property
+    def bundle(self) -> str:
+        return bundle_hash(self.hashes)
+
+
+def walk(part: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every part of a flow with its path, the flow itself first."""
+    yield path, part
+    if isinstance(part, Flow):
+        for key, child in part.parts.items():
+            yield from walk(child, part.place_of(key, path))
+
+
+def bind(flow: Any, binding: Binding) -> Bound:
+    """Check the definition. Raises DefinitionError with every fault, before anything runs."""
+    faults = [*_id_faults(flow), *_same_id_faults(flow), *_label_faults(flow), *_model_faults(flow, binding)]
+    if faults:
+        raise DefinitionError(faults)
+    return Bound(flow, binding)
+
+
+def _id_faults(flow: Any) -> list[Fault]:
+    keys = [(path, key) for path, part in walk(flow) if isinstance(part, Flow) for key in part.parts]
+    bad = [(join(path, key), id_fault(key.partition("~")[0])) for path, key in keys]
+    return [Fault(path, fault) for path, fault in bad if fault]
+
+
+def _same_id_faults(flow: Any) -> list[Fault]:
+    """One unit value may stand at several places; two different units may not share an id."""
+    seen: dict[str, WorkflowUnit[Any]] = {}
+    faults = []
+    for path, part in walk(flow):
+        if not isinstance(part, WorkflowUnit):
+            continue
+        first = seen.setdefault(part.id, part)
+        if first is not part and first != part:
+            faults.append(Fault(path, f"two different units have the id {part.id!r}; rename one, as with unit.with_(id=…)"))
+    return faults
+
+
+def _label_faults(flow: Any) -> list[Fault]:
+    faults = []
+    for path, part in walk(flow):
+        if not isinstance(part, RouterFlow) or callable(part.route) or not isinstance(part.router, WorkflowUnit):
+            continue
+        labels = declared_labels(part.router.output, part.labels.key if part.labels else None)
+        unknown = sorted(set(labels or ()) - set(part.handlers)) if part.default is None else []
+        unreachable = sorted(set(part.handlers) - set(labels)) if labels else []
+        where = join(path, part.router_key)
+        if unknown:
+            faults.append(Fault(where, f"routes without a handler: {', '.join(unknown)}; add handlers or default="))
+        if [key for key in unreachable if key != part.default]:
+            faults.append(Fault(where, f"handlers that no route names: {', '.join(unreachable)}"))
+    return faults
+
+
+def _model_faults(flow: Any, binding: Binding) -> list[Fault]:
+    faults = []
+    for path, part in walk(flow):
+        if isinstance(part, WorkflowUnit):
+            try:
+                binding.role(part)
+                output_schema(part.output)
+            except DefinitionError as error:
+                faults.extend(Fault(path or fault.path, fault.message) for fault in error.faults)
+    return faults

@@ -1,0 +1,167 @@
+"""The channels of a flow's graph, and the way between them and Deltas.
+
+A child graph never shares these with its parent: what it did comes back as one Delta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Annotated, Any, TypedDict
+
+from langchain_core.messages import AnyMessage, BaseMessage, RemoveMessage, convert_to_messages
+from langgraph.channels import EphemeralValue
+from langgraph.types import Overwrite
+
+from ..core.bus import message_from_plain
+from ..core.codec import decode, encode
+from ..core.delta import Delta
+from ..core.records import StepRecord
+from ..core.state import StateWrite
+from ..core.stored import Types
+from ..nodes.unitstate import add_items, growing
+
+
+def add_by_id(old: list[dict[str, Any]], batches: Sequence[Any]) -> list[dict[str, Any]]:
+    """`old` with each batch added; an item whose id is there takes its place."""
+    merged = {item["id"]: item for item in old}
+    for batch in batches:
+        merged.update((item["id"], item) for item in batch)
+    return list(merged.values())
+
+
+def add_conversation(old: list[BaseMessage], batches: Sequence[Any]) -> list[BaseMessage]:
+    """LangGraph's message semantics (ids replace, RemoveMessage removes), with ids that follow
+    from place and content, so that replaying writes gives the same list."""
+    merged = {str(message.id): message for message in old}
+    for batch in batches:
+        for message in convert_to_messages(batch if isinstance(batch, list) else [batch]):
+            if isinstance(message, RemoveMessage):
+                merged.pop(str(message.id), None)
+                continue
+            if message.id is None:
+                message = message.model_copy(update={"id": _message_id(len(merged), message)})
+            merged[str(message.id)] = message
+    return list(merged.values())
+
+
+def _message_id(place: int, message: BaseMessage) -> str:
+    return sha256(f"{place}:{message.type}:{message.content}".encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def replace_by_key(old: dict[str, Any], batches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """`old` with each batch's keys replaced."""
+    merged = dict(old)
+    for batch in batches:
+        merged.update(batch)
+    return merged
+
+
+Steps = Annotated[list[dict[str, Any]], growing(add_by_id)]
+
+
+class FlowState(TypedDict, total=False):
+    """What a nested flow has done so far."""
+
+    steps: Steps
+    writes: Annotated[list[dict[str, Any]], growing(add_items)]
+    bus: Annotated[list[dict[str, Any]], growing(add_by_id)]
+    transcripts: Annotated[dict[str, list[AnyMessage]], growing(replace_by_key)]
+    delivered: Annotated[list[str], growing(add_items)]
+
+
+GIVEN = "__given__"
+"""Where state keys that came from outside wait until they are checked and encoded."""
+
+
+def take_given(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """State keys from a caller or an editor, put beside what is there; the framework overwrites."""
+    return {**old, GIVEN: {**old.get(GIVEN, {}), **new}}
+
+
+Messages = Annotated[list[AnyMessage], growing(add_conversation)]
+Given = Annotated[dict[str, Any], take_given]
+TaskValue = Annotated[Any, EphemeralValue]
+
+
+class RootInput(TypedDict, total=False):
+    """What a run is started with: a task (text or content blocks) or messages, and state keys."""
+
+    task: TaskValue
+    messages: Messages
+    state: Given
+
+
+class RootOutput(TypedDict, total=False):
+    """What a run gives: the typed output, the outcome, the conversation, records and state."""
+
+    output: Any
+    outcome: str
+    messages: Messages
+    steps: Steps
+    state: Given
+
+
+class Turn(TypedDict, total=False):
+    """The bookkeeping of one turn: its number and task, and what limits count from."""
+
+    number: int
+    task: Any
+    before: int
+    started: float
+    floor: dict[str, Any]
+    definition: dict[str, str]
+    bundle: str
+
+
+class Ended(TypedDict, total=False):
+    """How the turn ended, beside output and outcome."""
+
+    reason: str | None
+    message: str
+    path: str
+    accepted: bool | None
+    value: Any
+    text: str
+
+
+class RootState(FlowState, total=False):
+    """A root flow's channels: what it did, and the turn, the conversation and the state."""
+
+    task: TaskValue
+    messages: Messages
+    state: Given
+    scopes: dict[str, dict[str, Any]]
+    turn: Turn
+    output: Any
+    outcome: str
+    ended: Ended
+
+
+def delta_from(state: Mapping[str, Any], types: Types) -> Delta:
+    """What the channels of a flow's graph say was done."""
+    return Delta(
+        steps=tuple(StepRecord.from_plain(record, types) for record in state.get("steps", ())),
+        writes=tuple(StateWrite(**write) for write in state.get("writes", ())),
+        bus=tuple(message_from_plain(decode(message, "bus", types)) for message in state.get("bus", ())),
+        transcripts={key: tuple(messages) for key, messages in state.get("transcripts", {}).items()},
+        delivered=tuple(state.get("delivered", ())),
+    )
+
+
+def update_from(delta: Delta) -> dict[str, Any]:
+    """A Delta as the update of a flow's channels."""
+    update = {
+        "steps": [record.to_plain() for record in delta.steps],
+        "writes": [write.to_plain() for write in delta.writes],
+        "bus": [encode(message.to_plain(), "bus") for message in delta.bus],
+        "transcripts": {key: list(messages) for key, messages in delta.transcripts.items()},
+        "delivered": list(delta.delivered),
+    }
+    return {channel: value for channel, value in update.items() if value}
+
+
+EMPTY_TURN: dict[str, Any] = {
+    "steps": Overwrite([]), "writes": Overwrite([]), "bus": Overwrite([]), "delivered": Overwrite([]),
+}  # fmt: skip
+"""The update with which a new turn clears what the former one did."""

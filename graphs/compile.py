@@ -1,0 +1,84 @@
+"""From a bound flow to LangGraph graphs: one node per part, edges from the flow's own `next`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from langgraph import graph as langgraph
+from langgraph.graph import StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+
+from ..nodes.frame import Frame
+from ..nodes.unit import WorkflowUnit
+from .binding import Bound
+from .channels import FlowState, RootInput, RootOutput, RootState
+from .flow import END, START
+from .nodes import InnerPlace, NodeFunction, Place, flow_node, step_node, unit_node
+from .root import RootPlace
+from .sequential import SequentialFlow
+from .step import FunctionStep
+
+Graph = CompiledStateGraph[Any, Any, Any, Any]
+ENTER, EXIT = "_enter", "_exit"
+Route = Callable[..., Awaitable[list[str]]]
+
+
+def compile_root(
+    bound: Bound, context_schema: type | None = None, name: str = "workflow", **langgraph_options: Any
+) -> Graph:
+    """The whole workflow as a graph that takes a task or messages; options go to LangGraph."""
+    flow = bound.flow if hasattr(bound.flow, "parts") else SequentialFlow(bound.flow)
+    place = RootPlace(flow, bound)
+
+    async def enter(state: RootState, runtime: Runtime[Any]) -> dict[str, Any]:
+        return await place.begin(state, runtime)
+
+    async def leave(state: RootState, runtime: Runtime[Any]) -> dict[str, Any]:
+        return await place.finish(state, runtime)
+
+    builder: Any = StateGraph(
+        RootState, context_schema=context_schema, input_schema=RootInput, output_schema=RootOutput
+    )
+    builder.add_node(ENTER, enter)
+    builder.add_node(EXIT, leave)
+    builder.add_edge(langgraph.START, ENTER)
+    builder.add_edge(EXIT, langgraph.END)
+    _add_parts(builder, place, first=ENTER, last=EXIT)
+    return builder.compile(name=name, **langgraph_options)
+
+
+def compile_inner(flow: Any, bound: Bound) -> Graph:
+    """A nested flow as a graph that takes its Snapshot as context."""
+    builder: Any = StateGraph(FlowState, context_schema=Frame)
+    _add_parts(builder, InnerPlace(flow, bound), first=langgraph.START, last=langgraph.END)
+    return builder.compile(name=flow.id or flow.type)
+
+
+def _add_parts(builder: Any, place: Place, *, first: str, last: str) -> None:
+    for key, part in place.flow.parts.items():
+        builder.add_node(key, _node(key, part, place))
+    named = {START: first, END: last}
+    for source in (START, *place.flow.parts):
+        found = [named.get(e.target, e.target) for e in place.flow.edges if e.source == source]
+        targets = dict.fromkeys([*found, last])
+        builder.add_conditional_edges(named.get(source, source), _route(place, last), list(targets))
+
+
+def _node(key: str, part: Any, place: Place) -> NodeFunction:
+    if isinstance(part, WorkflowUnit):
+        return unit_node(key, part, place)
+    if isinstance(part, FunctionStep):
+        return step_node(key, part, place)
+    return flow_node(key, part, place, compile_inner(part, place.bound))
+
+
+def _route(place: Place, last: str) -> Route:
+    async def route(state: dict[str, Any], runtime: Runtime[Any]) -> list[str]:
+        frame = await place.frame(state, runtime)
+        return [visit.key for visit in place.flow.next(frame.snapshot)] or [last]
+
+    return route
+
+

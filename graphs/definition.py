@@ -1,0 +1,98 @@
+"""The content of a definition as hashes by path, so that a resume can tell what changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from hashlib import sha256
+from types import CodeType, FunctionType
+from typing import Any
+
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel
+
+from ..nodes.schema import output_schema
+from ..nodes.unit import WorkflowUnit
+from .flow import Flow
+
+IGNORED = ("model", "adapter", "retry", "limits", "description")
+"""Fields of a unit that may change between a run and its resume: how it runs, not what it is."""
+
+
+def part_hashes(part: Any, path: str = "") -> dict[str, str]:
+    """A hash for every unit and step of `part`, by its path without passes."""
+    if isinstance(part, Flow):
+        hashes: dict[str, str] = {}
+        for key, child in part.parts.items():
+            hashes |= part_hashes(child, part.place_of(key, path))
+        return hashes
+    return {path or str(part.id): digest(_content(part))}
+
+
+def bundle_hash(hashes: Mapping[str, str]) -> str:
+    return digest(sorted(hashes.items()))
+
+
+def digest(content: Any) -> str:
+    """A short hash that is the same in every process."""
+    return sha256(json.dumps(content, sort_keys=True, default=repr).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _content(part: Any) -> Any:
+    if isinstance(part, WorkflowUnit):
+        schema = output_schema(part.output).parameters()
+        named = {f.name: getattr(part, f.name) for f in fields(part) if f.name not in (*IGNORED, "output")}
+        return {"schema": schema, **{name: _plain(value) for name, value in named.items()}}
+    return {f.name: _plain(getattr(part, f.name)) for f in fields(part)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseTool):
+        function = getattr(value, "coroutine", None) or getattr(value, "func", None)
+        return [value.name, value.description, _plain(function)]
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, type):
+        return f"{value.__module__}:{value.__qualname__}"
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", fallback=repr)
+    if is_dataclass(value):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    return _function(value) if callable(value) else value
+
+
+def _function(function: Callable[..., Any]) -> Any:
+    code = getattr(function, "__code__", None)
+    name = f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', type(function).__qualname__)}"
+    if code is None:
+        return name
+    captured = [_captured(cell.cell_contents) for cell in _cells(function)]
+    return [name, list(_code(code)), captured]
+
+
+def _cells(function: Any) -> Iterator[Any]:
+    cells = function.__closure__ if isinstance(function, FunctionType) else None
+    yield from (cell for cell in cells or () if _is_filled(cell))
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
+
+
+def _captured(value: Any) -> Any:
+    """Plain captured values count; objects only by their class, since they hold what is live."""
+    return value if isinstance(value, str | int | float | bool) else type(value).__qualname__
+
+
+def _code(code: CodeType) -> Iterator[str]:
+    yield code.co_code.hex()
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _code(constant)
+        else:
+            yield repr(constant)
+    yield " ".join(code.co_names)

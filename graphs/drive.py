@@ -1,0 +1,129 @@
+"""One thread under way: the compiled graph with its saver, the config, and the live run."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphRecursionError
+
+from ..core.errors import PlaitError, RunError
+from ..core.events import Event
+from ..core.ports import EMPTY_PLANE, Emit, Plane, Publish, Question
+from ..core.state import SharedState, scope_key
+from ..nodes.frame import RunScope, current_run
+from .binding import Bound
+from .compile import Graph
+from .result import CHANNELS, RunResult, question_from, result_from
+from .root import RootPlace
+
+SUPERSTEPS = 10_000
+"""Supersteps of the root; flows have bounds of their own, so this is a last resort."""
+
+
+@dataclass
+class Drive:
+    """Runs and reads one thread. Lives as long as its saver is open."""
+
+    bound: Bound
+    graph: Graph
+    thread_id: str
+    is_new: bool = False
+    context: Any = None
+    config: RunnableConfig = field(default_factory=RunnableConfig)
+    plane: Plane = EMPTY_PLANE
+    publishers: Sequence[Publish] = ()
+    listeners: list[Emit] = field(default_factory=list)
+
+    @property
+    def full_config(self) -> RunnableConfig:
+        """The caller's config with the thread and a bound on supersteps."""
+        configurable = {**self.config.get("configurable", {}), "thread_id": self.thread_id}
+        return {"recursion_limit": SUPERSTEPS, **self.config, "configurable": configurable}
+
+    async def run(self, given: Any, *, resumed: bool = False) -> RunResult:
+        """Invoke the graph and read the result. Raises RunError when the run failed."""
+        scope = RunScope(str(self.config.get("run_id") or uuid4()), self.listeners, self.publishers, self.plane, resumed)
+        started, outcome, told, result = time.time(), "failed", None, None
+        scope.emit("agent_start", "", resumed=resumed)
+        try:
+            result = await self._invoked(given, scope, started)
+            outcome, told = result.outcome, result.message or None
+        except asyncio.CancelledError:
+            outcome = "cancelled"
+            raise
+        except BaseException as error:
+            told = f"{type(error).__name__}: {error}"
+            raise
+        finally:
+            scope.emit("agent_end", "", outcome=outcome, error=told, result=result, is_error=outcome == "failed",
+                       reason=result.reason if result else None)  # fmt: skip
+        if result.outcome == "failed":
+            raise result.error()
+        return result
+
+    async def _invoked(self, given: Any, scope: RunScope, started: float) -> RunResult:
+        token = current_run.set(scope)
+        durability: dict[str, Any] = {"durability": "sync"} if self.graph.checkpointer else {}
+        try:
+            values = await self.graph.ainvoke(
+                given, self.full_config, context=self.context, output_keys=CHANNELS, **durability
+            )
+        except GraphRecursionError as error:
+            limit = self.full_config["recursion_limit"]
+            raise RunError(f"limit recursion_limit={limit} is used up", reason="limit") from error
+        finally:
+            current_run.reset(token)
+        interrupts = values.pop("__interrupt__", ())
+        return result_from(self.bound, values, interrupts, self.thread_id, time.time() - started)
+
+    async def events(self, work: Coroutine[Any, Any, RunResult]) -> AsyncIterator[Event]:
+        """The events of `work`, to the last one; what is no failed run is raised after it."""
+        queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        self.listeners.append(queue.put_nowait)
+        running = asyncio.ensure_future(work)
+        running.add_done_callback(lambda _: queue.put_nowait(None))
+        try:
+            while (event := await queue.get()) is not None:
+                yield event
+            await _settled(running)
+        finally:
+            self.listeners.remove(queue.put_nowait) if queue.put_nowait in self.listeners else None
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+    async def state(self, *, subgraphs: bool = False) -> Any:
+        return await self.graph.aget_state(self.full_config, subgraphs=subgraphs)
+
+    async def update(self, values: Mapping[str, Any], *, as_node: str) -> None:
+        await self.graph.aupdate_state(self.full_config, dict(values), as_node=as_node)
+
+    async def questions(self) -> list[Question]:
+        return [question_from(item) for item in (await self.state()).interrupts]
+
+    async def result(self) -> RunResult:
+        """The last turn as its checkpoint tells it. Raises PlaitError for an unknown thread."""
+        state = await self.state()
+        if not state.values.get("turn"):
+            raise PlaitError(f"there is no thread {self.thread_id!r}")
+        return result_from(self.bound, state.values, state.interrupts, self.thread_id)
+
+    async def shared(self, scope: str) -> dict[str, Any]:
+        values = RootPlace(self.bound.flow, self.bound).values((await self.state()).values)
+        state = SharedState(values, schema=self.bound.schema, scope=scope_key(scope, ""), writable=False)
+        return state.snapshot()
+
+    async def history(self, limit: int | None) -> list[Any]:
+        return [snapshot async for snapshot in self.graph.aget_state_history(self.full_config, limit=limit)]
+
+
+async def _settled(running: asyncio.Future[RunResult]) -> None:
+    try:
+        await running
+    except RunError:
+        return  # the last event has told it

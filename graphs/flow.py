@@ -1,0 +1,140 @@
+"""Flows: frozen values that say what runs next. Nothing here runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from ..core.conditions import Predicate
+from ..core.outcome import Reason
+from ..core.part import Part
+from ..core.paths import join
+from ..core.records import StepRecord
+from ..core.snapshot import Input, Snapshot
+from ..core.stored import NOTHING, Stored
+from ..core.usage import Limits
+
+START, END = "__start__", "__end__"
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One part to run now: its key in the flow, the path it runs at, and what it is given."""
+
+    key: str
+    path: str
+    inputs: tuple[Input, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FlowEnd:
+    """How a flow ended. `ends`: it was ended by Finish, which outer flows up to a loop heed."""
+
+    status: str = "done"
+    reason: Reason | None = None
+    message: str = ""
+    path: str = ""
+    stored: Stored = NOTHING
+    text: str = ""
+    ends: bool = False
+    accepted: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A way control can go between two parts, for drawing; `label` says when."""
+
+    source: str
+    target: str
+    label: str = ""
+
+
+@runtime_checkable
+class ControlFlow(Protocol):
+    """What a flow must offer to be compiled. All of it is pure.
+
+    The Snapshot that `next`, `is_complete` and `end` get is seen from the flow's own path; what
+    has run is read from its records, so a flow keeps no state of its own.
+    """
+
+    type: ClassVar[str]
+
+    @property
+    def parts(self) -> Mapping[str, Any]:
+        """The parts by key, in declaration order."""
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """The ways control can go, START and END included."""
+
+    def next(self, snapshot: Snapshot) -> tuple[Visit, ...]:
+        """What runs now; empty when nothing is left to do."""
+
+    def is_complete(self, snapshot: Snapshot) -> bool:
+        """Whether the flow has ended."""
+
+    def end(self, snapshot: Snapshot) -> FlowEnd:
+        """What the flow came to, once it is complete."""
+
+
+@dataclass(frozen=True)
+class Flow(Part):
+    """What all flows share: an optional id, a condition, and limits that cover their parts."""
+
+    id: str | None = field(default=None, kw_only=True)
+    when: Predicate | None = field(default=None, kw_only=True)
+    limits: Limits | None = field(default=None, kw_only=True)
+
+    type: ClassVar[str] = "flow"
+
+    @property
+    def parts(self) -> Mapping[str, Any]:
+        raise TypeError(f"{type(self).__name__} must define parts")
+
+    def next(self, snapshot: Snapshot) -> tuple[Visit, ...]:
+        raise TypeError(f"{type(self).__name__} must define next")
+
+    def is_complete(self, snapshot: Snapshot) -> bool:
+        return not self.next(snapshot)
+
+    def place_of(self, key: str, path: str) -> str:
+        """Where the part `key` stands when this flow stands at `path`, passes left out."""
+        return join(path, key)
+
+    def with_(self, **changes: Any) -> Any:
+        """A variant of this flow."""
+        return replace(self, **changes)
+
+
+def key_of(part: Any) -> str:
+    """The segment of a part without a key of its own: its id, else what kind of flow it is."""
+    return getattr(part, "id", None) or getattr(part, "segment", None) or getattr(part, "type", "part")
+
+
+def keyed(parts: Iterable[Any]) -> dict[str, Any]:
+    """Parts by key; a part that stands twice gets `~2`, `~3` and so on."""
+    named: dict[str, Any] = {}
+    for part in parts:
+        base = key = key_of(part)
+        count = 1
+        while key in named:
+            count += 1
+            key = f"{base}~{count}"
+        named[key] = part
+    return named
+
+
+def path_of(snapshot: Snapshot, key: str) -> str:
+    return join(snapshot.path, key)
+
+
+def as_input(record: StepRecord) -> Input:
+    """A finished part as its successor sees it."""
+    return Input(record.path, record.output)
+
+
+def end_of(record: StepRecord) -> FlowEnd:
+    """A flow's end that is just the end of one of its parts."""
+    return FlowEnd(record.status, record.reason, record.message, record.metadata.get("failed_at", record.path),
+                   record.stored, record.text, record.ends, record.metadata.get("accepted"))  # fmt: skip

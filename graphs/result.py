@@ -1,0 +1,95 @@
+"""What a run gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+
+from ..core.bus import BusMessage, message_from_plain
+from ..core.codec import decode
+from ..core.errors import RunError
+from ..core.outcome import Outcome, Reason
+from ..core.ports import Question
+from ..core.records import StepRecord
+from ..core.state import SharedState
+from ..core.stored import NOTHING, Stored
+from ..core.usage import Usage
+from .binding import Bound
+from .root import RootPlace
+
+CHANNELS = ["output", "outcome", "ended", "messages", "steps", "bus", "state", "scopes", "turn"]
+"""The root's channels that a result is read from."""
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """The end of one run: its typed output and everything that led to it.
+
+    `steps` are this turn's units and function steps in order, `messages` the whole conversation,
+    `bus` this turn's bus messages, `usage` their sum, `duration_s` seconds of this call.
+    """
+
+    thread_id: str
+    outcome: Outcome
+    reason: Reason | None = None
+    message: str = ""
+    path: str = ""
+    accepted: bool | None = None
+    stored: Stored = NOTHING
+    state: Mapping[str, Any] | None = None
+    messages: tuple[BaseMessage, ...] = ()
+    bus: tuple[BusMessage, ...] = ()
+    steps: tuple[StepRecord, ...] = ()
+    usage: Usage = Usage()
+    duration_s: float = 0.0
+    interrupts: tuple[Question, ...] = ()
+    lingering: tuple[str, ...] = ()
+
+    @property
+    def output(self) -> Any:
+        """The typed output. Raises RunError unless the outcome is `done` or `partial`."""
+        if self.outcome not in ("done", "partial"):
+            raise self.error()
+        return self.stored.value
+
+    @property
+    def completed_units(self) -> tuple[str, ...]:
+        """Ids of the units that ended done or partial, in order."""
+        return tuple(s.unit for s in self.steps if s.kind == "unit" and s.status in ("done", "partial"))
+
+    def error(self) -> RunError:
+        """The error that says why there is no output."""
+        told = self.message or f"the run is {self.outcome} and has no output"
+        return RunError(told, path=self.path, reason=self.reason or "error", result=self)
+
+
+def result_from(
+    bound: Bound, values: Mapping[str, Any], interrupts: Sequence[Any], thread_id: str, duration_s: float = 0.0
+) -> RunResult:
+    """Read a result from the root's channels."""
+    types = bound.schema.types
+    records = [StepRecord.from_plain(record, types) for record in values.get("steps", ())]
+    ended, outcome = values.get("ended") or {}, values.get("outcome") or "cancelled"
+    questions = tuple(question_from(item) for item in interrupts)
+    state = SharedState(RootPlace(bound.flow, bound).values(values), schema=bound.schema, writable=False)
+    key = f"output of {ended.get('path') or 'the run'}"
+    return RunResult(
+        thread_id=thread_id, outcome="paused" if questions else outcome, reason=ended.get("reason"),
+        message=ended.get("message", ""), path=ended.get("path", ""), accepted=ended.get("accepted"),
+        stored=Stored(ended["value"], key, types) if ended.get("value") is not None else NOTHING,
+        state=state.snapshot(), messages=tuple(values.get("messages", ())),
+        bus=tuple(message_from_plain(decode(message, "bus", types)) for message in values.get("bus", ())),
+        steps=tuple(record for record in records if record.kind != "flow" and record.is_final),
+        usage=Usage.total(record.usage for record in records), duration_s=duration_s, interrupts=questions,
+    )  # fmt: skip
+
+
+def question_from(interrupt: Any) -> Question:
+    """LangGraph's interrupt as a question; `ask` wraps its question with where it was asked."""
+    value = interrupt.value
+    if isinstance(value, Mapping) and set(value) == {"path", "question"}:
+        return Question(interrupt.id, value["path"], value["question"])
+    return Question(interrupt.id, "", value)

@@ -1,0 +1,63 @@
+"""Taking up a thread that failed, and telling whether its definition still is the one it ran."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..core.errors import DefinitionChanged
+from ..core.paths import memory_key
+from ..core.records import StepRecord
+from ..core.usage import Usage
+from .binding import Bound
+from .flow import Flow
+
+UNDONE = ("failed", "cancelled")
+
+
+def rewound(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The update that lets what failed run again, with its limits renewed."""
+    records = [StepRecord.from_plain(record) for record in values.get("steps", ())]
+    spent = Usage.total(record.usage for record in records)
+    turn = {**values["turn"], "started": time.time(), "floor": spent.to_plain()}
+    again = [record.rewound().to_plain() for record in records if record.status in UNDONE]
+    return {"steps": again, "turn": turn, "outcome": "", "ended": {}}
+
+
+def check_definition(bound: Bound, thread_id: str, state: Any) -> None:
+    """Raise DefinitionChanged when a part that ran, or has begun, is defined differently now.
+
+    `state` is the thread's StateSnapshot with subgraphs. A part that failed may change: mending
+    it is a reason to resume.
+    """
+    before: Mapping[str, str] = (state.values.get("turn") or {}).get("definition", {})
+    flow = bound.flow
+    ran = dict.fromkeys([*_finished(state.values), *_begun(flow, state, "")])
+    changed = [path for path in ran if before.get(path) != bound.hashes.get(path)]
+    if changed:
+        raise DefinitionChanged(thread_id, changed)
+
+
+def _finished(values: Any) -> Iterator[str]:
+    for plain in values.get("steps", ()) if isinstance(values, Mapping) else ():
+        record = StepRecord.from_plain(plain)
+        if record.kind != "flow" and record.status not in (*UNDONE, "skipped", "rewound"):
+            yield memory_key(record.path)
+
+
+def _begun(flow: Any, state: Any, path: str) -> Iterator[str]:
+    """Parts that have a checkpoint of their own and no end yet, and what nested flows finished."""
+    for task in state.tasks:
+        inner = task.state
+        if not hasattr(inner, "tasks"):
+            continue
+        if not isinstance(flow, Flow) or task.name not in flow.parts:
+            yield from [path or task.name] if task.name not in ("_enter", "_exit") else []
+            continue
+        part, place = flow.parts[task.name], flow.place_of(task.name, path)
+        if isinstance(part, Flow):
+            yield from _finished(inner.values)
+            yield from _begun(part, inner, place)
+        else:
+            yield place

@@ -1,0 +1,151 @@
+"""The root of a run: a turn begins, its flow runs, its result is written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+from langgraph.config import get_config
+from langgraph.runtime import Runtime
+from langgraph.types import Overwrite
+
+from ..core.delta import Delta
+from ..core.errors import PlaitError
+from ..core.records import StepRecord
+from ..core.snapshot import Snapshot
+from ..core.state import SharedState, StateWrite, Values, fold
+from ..core.usage import Usage
+from ..nodes.frame import Frame, RunScope, current_run
+from ..nodes.meter import Meter
+from ..nodes.pipeline import GLOBAL_NAMESPACE
+from ..nodes.request import shown
+from .binding import Bound
+from .channels import EMPTY_TURN, GIVEN, Turn, delta_from, update_from
+from .flow import FlowEnd
+
+GLOBAL_KEYS = 10_000
+
+
+@dataclass(frozen=True)
+class RootPlace:
+    """The root flow: everything it may read is in its own channels."""
+
+    flow: Any
+    bound: Bound
+
+    async def frame(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> Frame:
+        snapshot = self.snapshot(state, runtime.context, await _global_values(runtime))
+        turn: Turn = state["turn"]
+        spent = snapshot.usage - Usage.from_plain(turn.get("floor"))
+        meter = Meter(self.bound.binding.limits, spent=spent, started=turn["started"])
+        return Frame(snapshot, meter, current_run.get() or RunScope())
+
+    def snapshot(self, state: Mapping[str, Any], context: Any = None, shared: Mapping[str, Any] | None = None) -> Snapshot:
+        """What the channels say, seen from the root."""
+        turn: Turn = state.get("turn") or {"number": 0, "task": "", "before": 0, "started": 0.0}
+        done = delta_from(state, self.bound.schema.types)
+        values: Values = {**self.values(state), "global": shared or {}}
+        base = Snapshot(
+            thread_id=str(_thread_id()), turn=turn["number"], task=turn["task"],
+            messages=tuple(state.get("messages", ())[: turn["before"]]), values=values,
+            schema=self.bound.schema, context=context, bundle_hash=turn.get("bundle", ""),
+        )  # fmt: skip
+        return base.apply(Delta(done.steps, (), done.bus, done.transcripts, done.delivered))
+
+    def update(self, delta: Delta, state: Mapping[str, Any]) -> dict[str, Any]:
+        """A Delta as the update of the root's channels, its writes folded into the state."""
+        update = update_from(delta)
+        update.pop("writes", None)
+        return update | self.folded(state, delta.writes)
+
+    def folded(self, state: Mapping[str, Any], writes: Sequence[StateWrite]) -> dict[str, Any]:
+        """The `state` and `scopes` channels after `writes`; global keys are in the store."""
+        kept = [write for write in writes if write.scope != "global"]
+        if not kept:
+            return {}
+        return self._channels(fold(self.values(state), kept, self.bound.schema))
+
+    def values(self, state: Mapping[str, Any]) -> Values:
+        """The shared state by scope; keys given from outside are checked and encoded here."""
+        workflow = dict(state.get("state", {}))
+        given = workflow.pop(GIVEN, {})
+        values: Values = {**state.get("scopes", {}), "workflow": workflow}
+        shared = SharedState(values, schema=self.bound.schema)
+        for key, value in given.items():
+            shared.set(key, value)
+        return fold(values, shared.writes, self.bound.schema)
+
+    def _channels(self, values: Values) -> dict[str, Any]:
+        scopes = {name: dict(scope) for name, scope in values.items() if name != "workflow"}
+        return {"state": Overwrite(dict(values.get("workflow", {}))), "scopes": scopes}
+
+    async def begin(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> dict[str, Any]:
+        """Begin a turn: clear what the former one did, and say what this one is about."""
+        earlier: list[AnyMessage] = list(state.get("messages", ()))
+        task, before, said = _task(state.get("task"), earlier)
+        former: Turn = state.get("turn") or {"number": 0}
+        number = former["number"] + 1
+        said = [message if message.id else message.model_copy(update={"id": f"turn-{number}"}) for message in said]
+        turn: Turn = {
+            "number": number, "task": task, "before": before, "started": time.time(),
+            "definition": dict(self.bound.hashes), "bundle": self.bound.bundle,
+        }  # fmt: skip
+        kept = {key: held for key, held in state.get("transcripts", {}).items() if self._is_kept(key)}
+        return {
+            **EMPTY_TURN, "transcripts": Overwrite(kept), "turn": turn, "messages": said, "output": None,
+            "outcome": "", "ended": {}, **self._channels(self.values(state)),
+        }  # fmt: skip
+
+    def _is_kept(self, key: str) -> bool:
+        unit = self.bound.units.get(key)
+        return unit is not None and unit.memory == "thread"
+
+    async def finish(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> dict[str, Any]:
+        """Write what the turn came to."""
+        frame = await self.frame(state, runtime)
+        end: FlowEnd = self.flow.end(frame.snapshot)
+        good = end.status in ("done", "partial")
+        ended = {
+            "reason": end.reason, "message": end.message, "path": end.path, "accepted": end.accepted,
+            "value": end.stored.plain if good else None, "text": end.text,
+        }  # fmt: skip
+        said = [_answer(end, state, frame.snapshot)] if good and end.stored.plain is not None else []
+        return {"output": end.stored.value if good else None, "outcome": end.status, "ended": ended, "messages": said}
+
+
+def _thread_id() -> str:
+    return str(get_config().get("configurable", {}).get("thread_id") or "")
+
+
+async def _global_values(runtime: Runtime[Any]) -> dict[str, Any]:
+    if runtime.store is None:
+        return {}
+    items = await runtime.store.asearch(GLOBAL_NAMESPACE, limit=GLOBAL_KEYS)
+    return {item.key: item.value["value"] for item in items}
+
+
+def _task(given: Any, messages: list[AnyMessage]) -> tuple[Any, int, list[BaseMessage]]:
+    """The turn's task, how many messages came before it, and the messages to add for it.
+
+    Raises PlaitError when there is nothing to do.
+    """
+    if isinstance(given, BaseMessage):
+        given = given.content
+    if given:
+        return given, len(messages), [HumanMessage(given)]
+    if messages and messages[-1].type == "human" and messages[-1].content:
+        return messages[-1].content, len(messages) - 1, []
+    raise PlaitError("there is nothing to do: give a task, or messages that end with a user's message")
+
+
+def _answer(end: FlowEnd, state: Mapping[str, Any], snapshot: Snapshot) -> AIMessage:
+    """The turn's answer in the conversation; it keeps the id of the message it repeats."""
+    output = end.stored.value
+    text = output if isinstance(output, str) else shown(output)
+    last: StepRecord | None = next((s for s in reversed(snapshot.steps) if s.kind == "unit"), None)
+    held = snapshot.transcript(last.path) if last else ()
+    same = next((m for m in reversed(held) if m.type == "ai" and m.content == text), None)
+    return AIMessage(text, id=same.id if same else f"turn-{snapshot.turn}-answer")

@@ -1,0 +1,1 @@
+"""Layer 1: what happens inside one unit."""

@@ -1,0 +1,148 @@
+"""act: run the ordinary calls of the last reply, then settle all of its calls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.messages import AIMessage, BaseMessage
+from langgraph.config import get_config
+from langgraph.errors import GraphInterrupt
+from langgraph.func import task
+from langgraph.runtime import Runtime
+
+from ..core.codec import encode
+from ..core.state import StateWrite
+from ..core.usage import Breach
+from .answers import parse_json_text
+from .calls import Call
+from .callrecords import keep_full_text
+from .decide import Step, after_calls, done, failure, judge
+from .ending import checked
+from .frame import Frame
+from .history import message_text
+from .invoke import Caller, CallResult, output_of, refused
+from .think import rules_of, update
+from .tools import RESOLVE, UnitTool
+from .unitstate import Counters, UnitState
+
+if TYPE_CHECKING:
+    from .react import ReactRole
+
+
+async def act(role: ReactRole, state: UnitState, runtime: Runtime[Frame]) -> dict[str, Any]:
+    """Run the calls and answer every one of them. Returns the update of the unit's state."""
+    frame = runtime.context
+    place = {"path": frame.snapshot.path, "unit": role.unit.id}
+    frame.run.turn_starts(**place)
+    try:
+        written = await _acted(role, state, frame, runtime)
+    except GraphInterrupt:
+        frame.run.turn_ends(**place)
+        raise
+    except BaseException as error:
+        frame.run.turn_ends(**place, is_error=True, error=type(error).__name__)
+        raise
+    frame.run.turn_ends(**place)
+    return written
+
+
+async def _acted(role: ReactRole, state: UnitState, frame: Frame, runtime: Runtime[Frame]) -> dict[str, Any]:
+    counters = Counters.from_plain(state.get("progress"))
+    frame.meter.report(frame.snapshot.path, counters.usage)
+    message = state["messages"][-1]
+    assert isinstance(message, AIMessage)
+    calls = [Call(c["id"] or "", c["name"], c["args"], counters.faults.get(c["id"] or "")) for c in message.tool_calls]
+    tools = role.tools(frame.snapshot).by_wire
+    wanted = [call for call in calls if call.error is None and call.name in tools]
+    allowed, breach = _within_limits(wanted, frame)
+    counters = counters.but(usage=replace(counters.usage, tool_calls=counters.usage.tool_calls + len(allowed)))
+    frame.meter.report(frame.snapshot.path, counters.usage)
+    caller = _Calls(role, state, frame, runtime)
+    results = dict(zip((c.id for c in allowed), await caller.run(allowed, tools), strict=True))
+    results |= {call.id: refused(call, str(breach)) for call in wanted[len(allowed) :]}
+    return _settled(role, state, frame, counters, calls, results, message_text(message), breach)
+
+
+def _within_limits(wanted: list[Call], frame: Frame) -> tuple[list[Call], Breach | None]:
+    """The calls that may run, in order, and the limit that refuses the rest."""
+    left = frame.meter.tool_calls_left()
+    timed_out = frame.meter.seconds_left() == 0
+    allowed = [] if timed_out else wanted if left is None else wanted[:left]
+    if len(allowed) == len(wanted):
+        return allowed, None
+    return allowed, frame.meter.seconds_breach() if timed_out else frame.meter.tool_breach()
+
+
+def _settled(
+    role: ReactRole, state: UnitState, frame: Frame, counters: Counters, calls: Sequence[Call],
+    results: Mapping[str, CallResult], text: str, breach: Breach | None,
+) -> dict[str, Any]:  # fmt: skip
+    rules = rules_of(role, frame, counters, state, text)
+    answers = {key: keep_full_text(result.message, result.output) for key, result in results.items()}
+    step = after_calls(rules, counters, calls, answers, text)
+    said = tuple(message for result in results.values() for message in result.extra)
+    step = replace(step, messages=(*step.messages, *said))
+    writes = [write.to_plain() for result in results.values() for write in result.writes]
+    merged: UnitState = {**state, "writes": [*state.get("writes", []), *writes]}
+    step = _returned(role, rules, step, results)
+    if breach is not None and step.ending is None:
+        step = replace(step, counters=step.counters.but(next="end"), ending=failure("limit", str(breach), text))
+    written = update(checked(role.unit, step, frame, merged, text), state, frame)
+    published = [encode(m.to_plain(), "bus") for result in results.values() for m in result.bus]
+    return written | ({"writes": writes} if writes else {}) | ({"bus": published} if published else {})
+
+
+def _returned(role: ReactRole, rules: Any, step: Step, results: Mapping[str, CallResult]) -> Step:
+    """End with the result of a `return_direct` tool, when it is a valid output of the unit."""
+    direct = next((r for r in results.values() if r.returns and r.message.status != "error"), None)
+    if direct is None or step.ending is not None:
+        return step
+    text = output_of(direct)
+    ended = step.counters.but(next="end")
+    if role.unit.output is str:
+        return replace(step, counters=ended, ending=done(text, text))
+    for candidate in parse_json_text(text):
+        args = candidate if isinstance(candidate, dict) and not role.schema.wrapped else {role.schema.wrap_key: candidate}
+        verdict = judge(rules, Call("direct", RESOLVE, args, None))
+        if verdict.problem is None:
+            return replace(step, counters=ended, ending=done(verdict.plain, text))
+    return step
+
+
+class _Calls:
+    """Runs the calls of one reply: alone in place, several as tasks that a crash does not repeat."""
+
+    def __init__(self, role: ReactRole, state: UnitState, frame: Frame, runtime: Runtime[Frame]) -> None:
+        self._role = role
+        self._frame = frame
+        self._runtime = runtime
+        self._messages: Sequence[BaseMessage] = state["messages"]
+        self._writes = [StateWrite(**write) for write in state.get("writes", [])]
+
+    async def run(self, calls: Sequence[Call], tools: Mapping[str, UnitTool]) -> list[CallResult]:
+        if len(calls) <= 1:
+            return [await self._one(call, tools[call.name]) for call in calls]
+        if self._role.unit.tool_execution == "sequential":
+            return [CallResult.from_plain(await self._task(n, call, tools)) for n, call in enumerate(calls)]
+        started = [self._task(n, call, tools) for n, call in enumerate(calls)]
+        finished = await asyncio.gather(*started, return_exceptions=True)
+        raised = [result for result in finished if isinstance(result, BaseException)]
+        if raised:
+            # every task has recorded its own interrupt, so an empty one is raised for all
+            pauses = all(isinstance(error, GraphInterrupt) for error in raised)
+            raise GraphInterrupt(()) if pauses else next(e for e in raised if not isinstance(e, GraphInterrupt))
+        return [CallResult.from_plain(result) for result in finished if not isinstance(result, BaseException)]
+
+    def _task(self, number: int, call: Call, tools: Mapping[str, UnitTool]) -> Any:
+        async def run_call(_: int) -> dict[str, Any]:
+            return (await self._one(call, tools[call.name])).to_plain()
+
+        return task(run_call, name=f"{call.name}#{number}")(number)
+
+    async def _one(self, call: Call, tool: UnitTool) -> CallResult:
+        caller = Caller(self._frame, self._runtime, get_config(), self._messages, self._writes,
+                        self._role.unit.id, self._role.unit.output_cap)  # fmt: skip
+        return await caller.run(call, tool)

@@ -1,0 +1,82 @@
+"""What travels to a child graph as its runtime context: the Snapshot and the live run.
+
+A Snapshot is no channel of the child, since a channel is checkpointed at every step; the parent
+makes it again when the run is resumed.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..core.bus import BusMessage
+from ..core.events import Event, EventType
+from ..core.ports import EMPTY_PLANE, Emit, Plane, Publish
+from ..core.snapshot import Snapshot
+from .meter import Meter
+
+
+@dataclass(slots=True)
+class RunScope:
+    """The live side of a run in this process: who listens, and the count of events."""
+
+    run_id: str = ""
+    listeners: Sequence[Emit] = ()
+    publishers: Sequence[Publish] = ()
+    plane: Plane = EMPTY_PLANE
+    resumed: bool = False
+    sequence: int = 0
+    open_turns: set[str] = field(default_factory=set)
+
+    @property
+    def streaming(self) -> bool:
+        """Whether anybody wants to see replies while they are written."""
+        return bool(self.listeners)
+
+    def emit(self, type: EventType, path: str, **fields: Any) -> None:
+        """Tell the listeners. A listener that raises never breaks the run."""
+        self.sequence += 1
+        event = Event(type, self.run_id, path, self.sequence, time.time(), **fields)
+        for listener in self.listeners:
+            _shielded(listener, event)
+
+    def turn_starts(self, *, path: str, unit: str) -> None:
+        """Begin a round at `path`, unless its first half has already begun it."""
+        if path not in self.open_turns:
+            self.open_turns.add(path)
+            self.emit("turn_start", path, unit=unit)
+
+    def turn_ends(self, *, path: str, unit: str, is_error: bool = False, error: str | None = None) -> None:
+        self.open_turns.discard(path)
+        self.emit("turn_end", path, unit=unit, is_error=is_error, error=error)
+
+    def publish(self, message: BusMessage) -> None:
+        for publisher in self.publishers:
+            _shielded(publisher, message)
+
+
+def _shielded(call: Callable[[Any], None], value: Any) -> None:
+    try:
+        call(value)
+    except Exception:  # a bad subscriber is its owner's affair
+        logging.getLogger("plait").exception("a subscriber raised")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The runtime context of every graph below the root."""
+
+    snapshot: Snapshot
+    meter: Meter
+    run: RunScope = field(default_factory=RunScope)
+
+    def at(self, snapshot: Snapshot, meter: Meter | None = None) -> Frame:
+        return replace(self, snapshot=snapshot, meter=meter or self.meter)
+
+
+current_run: ContextVar[RunScope | None] = ContextVar("plait_run", default=None)
+"""Set by the caller of a root graph; absent under a server, which then has no listeners."""

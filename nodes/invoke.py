@@ -1,0 +1,177 @@
+"""Runs one tool call and makes its answer; a tool that fails is an answer too."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+from pydantic import ValidationError
+
+from ..core.bus import BusMessage, message_from_plain
+from ..core.codec import decode, encode
+from ..core.paths import memory_key
+from ..core.state import SharedState, StateWrite
+from .calls import Call
+from .content import NO_OUTPUT, cap, clean_content, clean_text, to_content
+from .decide import answer
+from .frame import Frame
+from .history import message_text
+from .tools import ToolRuntime, UnitTool, is_control
+from .userconfig import user_config
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """What one call came to. `output` is the full text where the message had to be cut."""
+
+    message: ToolMessage
+    output: str | None = None
+    writes: tuple[StateWrite, ...] = ()
+    bus: tuple[BusMessage, ...] = ()
+    extra: tuple[BaseMessage, ...] = ()
+    returns: bool = False
+
+    def to_plain(self) -> dict[str, Any]:
+        """The form in which a finished call waits for the others of its reply."""
+        return {
+            "message": self.message, "output": self.output, "extra": list(self.extra), "returns": self.returns,
+            "writes": [write.to_plain() for write in self.writes],
+            "bus": [encode(message.to_plain(), "bus") for message in self.bus],
+        }  # fmt: skip
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> CallResult:
+        return cls(
+            plain["message"], plain["output"], tuple(StateWrite(**write) for write in plain["writes"]),
+            tuple(message_from_plain(decode(m, "bus")) for m in plain["bus"]), tuple(plain["extra"]),
+            plain["returns"],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Everything a tool call needs besides the call: the unit's place, state and runtime."""
+
+    frame: Frame
+    runtime: Runtime[Any]
+    config: RunnableConfig
+    messages: Sequence[BaseMessage]
+    writes: Sequence[StateWrite]
+    unit_id: str
+    cap: int
+
+    async def run(self, call: Call, tool: UnitTool) -> CallResult:
+        """Run `call`. Never raises but for pauses, cancellation and what is no ordinary error."""
+        path, run = self.frame.snapshot.path, self.frame.run
+        run.emit("tool_execution_start", path, unit=self.unit_id, tool=tool.name, call_id=call.id, args=call.args)
+        result: CallResult | None = None
+        try:
+            result = await self._guarded(call, tool)
+            return result
+        finally:
+            content = result.message.content if result else "not finished"
+            failed = result is None or result.message.status == "error"
+            run.emit("tool_execution_end", path, unit=self.unit_id, tool=tool.name, call_id=call.id,
+                     content=content, is_error=failed)  # fmt: skip
+
+    async def _guarded(self, call: Call, tool: UnitTool) -> CallResult:
+        runtime = self._tool_runtime(call)
+        seconds = self.frame.meter.seconds_left()
+        try:
+            async with asyncio.timeout(seconds) as clock:
+                value = await self._invoke(call, tool, runtime)
+            return self._result(call, tool, runtime, value)
+        except (GraphBubbleUp, asyncio.CancelledError):
+            raise
+        except TimeoutError as error:
+            why = str(self.frame.meter.seconds_breach()) if clock.expired() else f"TimeoutError: {error}"
+            return CallResult(answer(call, f"{tool.name} failed: {why}", error=True))
+        except ValidationError as error:
+            return CallResult(answer(call, f"{tool.name} failed: {_problems(error)}", error=True))
+        except Exception as error:
+            told, _ = cap(clean_text(f"{tool.name} failed: {type(error).__name__}: {error}")[0], self.cap)
+            return CallResult(answer(call, str(told), error=True))
+
+    async def _invoke(self, call: Call, tool: UnitTool, runtime: ToolRuntime) -> Any:
+        args = {**{k: v for k, v in call.args.items() if k not in tool.injection.names}, **self._injected(tool, runtime)}
+        config = user_config(self.config, self.runtime, self.frame.snapshot.context)
+        if tool.takes_call:
+            asked = {"name": tool.tool.name, "args": args, "id": call.id, "type": "tool_call"}
+            return await tool.tool.ainvoke(asked, config)
+        return await tool.tool.ainvoke(args, config)
+
+    def _tool_runtime(self, call: Call) -> ToolRuntime:
+        snapshot = self.frame.snapshot
+        shared = SharedState(snapshot.values_with_outputs(), path=snapshot.path, unit=memory_key(snapshot.path),
+                             schema=snapshot.schema, writes=list(self.writes))  # fmt: skip
+        return ToolRuntime(
+            state={**shared.snapshot(), "messages": list(self.messages)}, context=snapshot.context,
+            config=self.config, stream_writer=self.runtime.stream_writer, tool_call_id=call.id,
+            store=self.runtime.store, shared=shared, snapshot=snapshot,
+        )  # fmt: skip
+
+    def _injected(self, tool: UnitTool, runtime: ToolRuntime) -> dict[str, Any]:
+        given: dict[str, Any] = dict.fromkeys(tool.injection.runtime, runtime)
+        for name, key in tool.injection.state.items():
+            if key is None or key in runtime.state:
+                given[name] = runtime.state if key is None else runtime.state[key]
+        if tool.injection.store and runtime.store is None:
+            raise ValueError("the tool wants the store, and this run has none; give Workflow(store=…)")
+        return given | dict.fromkeys(tool.injection.store, runtime.store)
+
+    def _result(self, call: Call, tool: UnitTool, runtime: ToolRuntime, value: Any) -> CallResult:
+        writes = tuple(runtime.shared.writes[len(self.writes) :])
+        bus = tuple(runtime.published)
+        if not is_control(value):
+            value = answer(call, to_content(value, tool.name))  # type: ignore[arg-type]
+        items = value if isinstance(value, list) else [value]
+        updates = [_update_of(item) for item in items if isinstance(item, Command)]
+        said = [m for m in items if isinstance(m, ToolMessage)] + [m for u in updates for m in u.get("messages", [])]
+        for update in updates:
+            writes += self._written(runtime, {k: v for k, v in update.items() if k != "messages"})
+        own = next((m for m in said if isinstance(m, ToolMessage) and m.tool_call_id == call.id), None)
+        own = own or answer(call, "done")
+        others = tuple(m for m in said if not isinstance(m, ToolMessage))
+        message, full = self._capped(own, call, tool)
+        return CallResult(message, full, writes, bus, others, returns=tool.tool.return_direct)
+
+    def _written(self, runtime: ToolRuntime, update: Mapping[str, Any]) -> tuple[StateWrite, ...]:
+        before = len(runtime.shared.writes)
+        for key, value in update.items():
+            runtime.shared.set(key, value)
+        return tuple(runtime.shared.writes[before:])
+
+    def _capped(self, message: ToolMessage, call: Call, tool: UnitTool) -> tuple[ToolMessage, str | None]:
+        content, full = cap(clean_content(message.content)[0] or NO_OUTPUT, self.cap)
+        changed = message.model_copy(update={"content": content, "id": f"{call.id}:answer", "name": tool.wire})
+        return changed, full
+
+
+def refused(call: Call, why: str) -> CallResult:
+    """The answer to a call that may not run."""
+    return CallResult(answer(call, f"{call.name} was not run: {why}", error=True))
+
+
+def output_of(result: CallResult) -> str:
+    """The full text of a call's result."""
+    return result.output if result.output is not None else message_text(result.message)
+
+
+def _update_of(command: Command[Any]) -> dict[str, Any]:
+    if command.goto:
+        raise ValueError("a tool of a unit cannot go to another node; return a value or Command(update=…)")
+    update = command.update or {}
+    return dict(update) if isinstance(update, Mapping) else dict(update)
+
+
+def _problems(error: ValidationError) -> str:
+    return "; ".join(f"{'.'.join(str(part) for part in p['loc']) or 'arguments'}: {p['msg']}" for p in error.errors()[:5])
+
+

@@ -1,0 +1,83 @@
+"""Counts what a part and its children spend against its limits, at every level at once."""
+
+from __future__ import annotations
+
+import time
+
+from ..core.usage import Breach, Limits, Usage
+
+NO_LIMITS = Limits()
+
+
+class Meter:
+    """The spending of one limited part; its parents see the same spending.
+
+    `spent` is what finished records already account for, `started` the epoch second from which
+    `seconds` counts. Running units report their usage as a whole, so nothing is counted twice.
+    """
+
+    def __init__(
+        self,
+        limits: Limits | None,
+        *,
+        path: str = "",
+        spent: Usage | None = None,
+        started: float | None = None,
+        parent: Meter | None = None,
+    ) -> None:
+        self.limits = limits or NO_LIMITS
+        self.path = path
+        self.parent = parent
+        self._spent = spent or Usage()
+        self._started = time.time() if started is None else started
+        self._running: dict[str, Usage] = {}
+
+    @property
+    def spent(self) -> Usage:
+        return self._spent + Usage.total(self._running.values())
+
+    def report(self, path: str, usage: Usage) -> None:
+        """What the running unit at `path` has spent so far, in all."""
+        self._running[path] = usage
+        if self.parent is not None:
+            self.parent.report(path, usage)
+
+    def breach(self) -> Breach | None:
+        """The limit that forbids another model call, nearest part first."""
+        own = self._used_up("model_calls") or self._used_up("tokens")
+        if own is None and self.limits.seconds is not None and self._own_seconds() <= 0:
+            own = Breach("seconds", self.limits.seconds, self.path)
+        return own or (self.parent.breach() if self.parent else None)
+
+    def tool_calls_left(self) -> int | None:
+        """How many more tools may run, over all levels; None is no limit."""
+        limit = self.limits.tool_calls
+        own = None if limit is None else max(0, limit - self.spent.tool_calls)
+        above = self.parent.tool_calls_left() if self.parent else None
+        return min((left for left in (own, above) if left is not None), default=None)
+
+    def tool_breach(self) -> Breach:
+        """The breach to report when tool calls ran out."""
+        return self._used_up("tool_calls") or (self.parent.tool_breach() if self.parent else Breach("tool_calls", 0))
+
+    def seconds_left(self) -> float | None:
+        """Wall-clock seconds left to this part, over all levels; None is no limit."""
+        limit = self.limits.seconds
+        own = None if limit is None else max(0.0, self._started + limit - time.time())
+        above = self.parent.seconds_left() if self.parent else None
+        return min((left for left in (own, above) if left is not None), default=None)
+
+    def seconds_breach(self) -> Breach:
+        """The breach to report after time ran out: the nearest part whose time is up."""
+        if self.limits.seconds is not None and (self.parent is None or self._own_seconds() <= 0):
+            return Breach("seconds", self.limits.seconds, self.path)
+        return self.parent.seconds_breach() if self.parent else Breach("seconds", 0, self.path)
+
+    def _own_seconds(self) -> float:
+        return self._started + (self.limits.seconds or 0.0) - time.time()
+
+    def _used_up(self, name: str) -> Breach | None:
+        limit = getattr(self.limits, name)
+        if limit is None or getattr(self.spent, name) < limit:
+            return None
+        return Breach(name, limit, self.path)

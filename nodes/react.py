@@ -1,0 +1,132 @@
+"""The ReAct loop: `think -> act -> think ...` in a graph of its own, ended by `resolve`.
+
+`ReactRole` is a unit bound to a model. Its decisions are in `decide`, its effects in `think` and
+`act`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+
+from ..core.bus import message_from_plain
+from ..core.codec import decode, registry_of
+from ..core.errors import RunError
+from ..core.roles import Effect, ThreadContext
+from ..core.snapshot import Snapshot
+from ..core.state import StateWrite
+from ..core.stored import NOTHING, Stored, Types
+from .act import act
+from .callrecords import call_records, without_full_texts
+from .execution import Execution
+from .frame import Frame, RunScope
+from .labels import Labels
+from .meter import Meter
+from .model import ModelCall
+from .request import numbered, opening
+from .schema import OutputSchema, output_schema
+from .think import think
+from .tools import Toolset, resolve_schema, toolset
+from .unit import WorkflowUnit
+from .unitstate import Counters, Ending, UnitState
+
+
+@dataclass(frozen=True)
+class ReactRole:
+    """A unit bound to a model: `.graph` is its compiled graph, and calling it runs it alone.
+
+    `labels` is set for a router, whose label may be written in many ways.
+    """
+
+    unit: WorkflowUnit[Any]
+    model: Any
+    labels: Labels | None = None
+
+    @property
+    def effect(self) -> Effect:
+        return "flow"
+
+    @cached_property
+    def schema(self) -> OutputSchema[Any]:
+        return output_schema(self.unit.output)
+
+    @cached_property
+    def types(self) -> Types:
+        return registry_of(*(output for output in (self.unit.output, self.unit.salvage) if output is not None))
+
+    @cached_property
+    def graph(self) -> CompiledStateGraph[Any, Any, Any, Any]:
+        async def think_node(state: UnitState, runtime: Runtime[Frame], config: RunnableConfig) -> dict[str, Any]:
+            return await think(self, state, runtime.context, config)
+
+        async def act_node(state: UnitState, runtime: Runtime[Frame], config: RunnableConfig) -> dict[str, Any]:
+            return await act(self, state, runtime)
+
+        builder: Any = StateGraph(UnitState, context_schema=Frame)
+        builder.add_node("think", think_node)
+        builder.add_node("act", act_node)
+        builder.add_edge(START, "think")
+        builder.add_conditional_edges("think", _next, {"think": "think", "act": "act", "end": END})
+        builder.add_conditional_edges("act", _next, {"think": "think", "end": END})
+        return builder.compile(name=self.unit.id)
+
+    def tools(self, snapshot: Snapshot) -> Toolset:
+        """The unit's tools; the same for every request of one run of the unit."""
+        given = self.unit.tools
+        return self._static_tools if not callable(given) else self._toolset(tuple(given(snapshot)))
+
+    def call(self, tools: Toolset, tool_choice: str | None, *, bare: bool = False) -> ModelCall:
+        """The model with `tools` bound; `bare` offers none."""
+        key = self.schema.wrap_key if self.schema.wrapped else None
+        if bare or not tools.schemas:
+            return ModelCall(self.model, self.unit.retry, key)
+        forced = {"tool_choice": tool_choice} if tool_choice else {}
+        return ModelCall(self.model.bind_tools(list(tools.schemas), **forced), self.unit.retry, key)
+
+    def enter(self, snapshot: Snapshot) -> dict[str, Any]:
+        messages = opening(self.unit, snapshot)
+        return {"messages": numbered(messages, (), snapshot)}
+
+    def leave(self, values: Mapping[str, Any], snapshot: Snapshot) -> Execution:
+        ending = Ending(**values["ending"])
+        counters = Counters.from_plain(values.get("progress"))
+        messages: list[BaseMessage] = values.get("messages", [])
+        stored = Stored(ending.value, f"output of {snapshot.path}", self.types) if ending.has_value else NOTHING
+        return Execution(
+            status=ending.status, reason=ending.reason, message=ending.message, stored=stored,
+            text=ending.text, stop_reason=ending.stop_reason, usage=counters.usage,
+            tool_calls=call_records(messages, snapshot),
+            writes=tuple(StateWrite(**write) for write in values.get("writes", ())),
+            bus=tuple(message_from_plain(decode(message, "bus")) for message in values.get("bus", ())),
+            transcript=without_full_texts(messages),
+        )  # fmt: skip
+
+    async def __call__(self, context: ThreadContext) -> Any:
+        """Run the unit alone, outside a flow. Returns its output; raises RunError when it fails."""
+        frame = Frame(context.snapshot, Meter(self.unit.limits), RunScope())
+        values = await self.graph.ainvoke(self.enter(context.snapshot), context=frame)
+        execution = self.leave(values, context.snapshot)
+        if execution.status == "failed":
+            raise RunError(execution.message, path=self.unit.id, reason=execution.reason or "error")
+        return execution.stored.value
+
+    @cached_property
+    def _static_tools(self) -> Toolset:
+        given = self.unit.tools
+        return self._toolset(() if callable(given) else tuple(given))
+
+    def _toolset(self, tools: tuple[Any, ...]) -> Toolset:
+        offered = None if self.unit.answer == "text" else resolve_schema(self.schema.parameters())
+        return toolset(self.unit.id, tools, offered)
+
+
+async def _next(state: UnitState) -> str:
+    return Counters.from_plain(state.get("progress")).next

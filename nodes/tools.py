@@ -1,0 +1,229 @@
+"""Tools of a unit: plain functions and LangChain tools, by the names the model sees."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_args, get_origin, get_type_hints
+
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool, InjectedToolArg, InjectedToolCallId, StructuredTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.prebuilt import InjectedState, InjectedStore
+from langgraph.prebuilt import ToolRuntime as LangGraphToolRuntime
+from langgraph.types import Command, interrupt
+
+from pydantic_core.core_schema import CoreSchema, is_instance_schema
+
+from ..core.bus import BusMessage
+from ..core.errors import DefinitionError, Fault
+from ..core.snapshot import Snapshot
+from ..core.state import SharedState
+from .content import to_content
+from .wire import wire_names
+
+RESOLVE = "resolve"
+RESERVED_NAMES = (RESOLVE,)
+
+
+@dataclass
+class ToolRuntime(LangGraphToolRuntime):
+    """LangGraph's `ToolRuntime` with what Plait adds; injected, never shown to the model.
+
+    `shared` is the writable SharedState, `snapshot` what the unit sees, `context` the user's own
+    run context, `state` a mapping with the unit's `messages` and the shared keys.
+    """
+
+    shared: SharedState = field(default_factory=lambda: SharedState({}))
+    snapshot: Snapshot = field(default_factory=Snapshot)
+    published: list[BusMessage] = field(default_factory=list)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> CoreSchema:
+        """Argument schemas that name this class accept its instances and look no further."""
+        return is_instance_schema(LangGraphToolRuntime)
+
+    def ask(self, question: Any) -> Any:
+        """Pause the run with `question`; returns the answer once the thread is resumed with it.
+
+        The tool starts again from its first line then, so ask before any effect.
+        """
+        return interrupt({"path": self.snapshot.path, "question": question})
+
+    def publish(self, message: BusMessage) -> None:
+        """Put `message` on the bus when this call is recorded."""
+        self.published.append(message)
+
+
+@dataclass(frozen=True)
+class Injection:
+    """Which parameters of a tool the framework fills, by what they get."""
+
+    runtime: tuple[str, ...] = ()
+    state: Mapping[str, str | None] = field(default_factory=dict)
+    store: tuple[str, ...] = ()
+    call_id: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset((*self.runtime, *self.state, *self.store, *self.call_id, *self.others))
+
+
+@dataclass(frozen=True)
+class UnitTool:
+    """One tool: its own name, the name on the wire, and how it is called."""
+
+    name: str
+    wire: str
+    tool: BaseTool
+    injection: Injection
+
+    @property
+    def takes_call(self) -> bool:
+        """Whether it needs the whole tool call instead of its arguments alone."""
+        return isinstance(self.tool, StructuredTool) or bool(self.injection.call_id) or (
+            self.tool.response_format == "content_and_artifact"
+        )
+
+
+@dataclass(frozen=True)
+class Toolset:
+    """The tools of one unit and what the model is told of them; the order never changes."""
+
+    by_wire: Mapping[str, UnitTool]
+    schemas: tuple[dict[str, Any], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(schema["function"]["name"] for schema in self.schemas)
+
+
+def toolset(unit_id: str, tools: Sequence[Any], resolve: dict[str, Any] | None) -> Toolset:
+    """Prepare `tools`; `resolve` is the schema of the finishing tool, None when not offered.
+
+    Raises DefinitionError for what is no tool, for a name twice, and for a reserved name.
+    """
+    made = [as_tool(tool, unit_id) for tool in tools]
+    names = [tool.name for tool in made]
+    taken = [Fault(unit_id, f"tool {name!r} has a name that the framework uses") for name in names if name in RESERVED_NAMES]
+    twice = [Fault(unit_id, f"two tools are named {name!r}") for name in sorted({n for n in names if names.count(n) > 1})]
+    if taken or twice:
+        raise DefinitionError(taken + twice)
+    wires = wire_names([*names, RESOLVE])
+    entries = {wires[t.name]: UnitTool(t.name, wires[t.name], _with_shown_result(t), injection_of(t)) for t in made}
+    schemas = [_schema(entry) for entry in entries.values()]
+    return Toolset(entries, tuple(schemas if resolve is None else [*schemas, resolve]))
+
+
+def resolve_schema(parameters: dict[str, Any], description: str = "") -> dict[str, Any]:
+    """The finishing tool as the model sees it."""
+    told = description or "Give the final result and end. Call it once, when everything else is done."
+    return {"type": "function", "function": {"name": RESOLVE, "description": told, "parameters": parameters}}
+
+
+def as_tool(tool: Any, unit_id: str = "") -> BaseTool:
+    """A LangChain tool as it is, a function or coroutine function as a tool of its name."""
+    if isinstance(tool, BaseTool):
+        return tool
+    if not callable(tool) or isinstance(tool, type):
+        raise DefinitionError([Fault(unit_id, f"{tool!r} is no tool; give a function or a LangChain tool")])
+    name = getattr(tool, "__name__", type(tool).__name__)
+    described = inspect.getdoc(tool) or name
+    if inspect.iscoroutinefunction(tool):
+        return StructuredTool.from_function(coroutine=tool, name=name, description=described)
+    return StructuredTool.from_function(func=tool, name=name, description=described)
+
+
+def injection_of(tool: BaseTool) -> Injection:
+    """Read the injection markers of LangGraph and LangChain from a tool's annotations."""
+    hints = _hints(tool)
+    states = {name: marker.field for name, hint in hints.items() if (marker := _marker(hint, InjectedState))}
+    return Injection(
+        runtime=tuple(name for name, hint in hints.items() if name == "runtime" or _is_runtime(hint)),
+        state=states,
+        store=tuple(name for name, hint in hints.items() if _marker(hint, InjectedStore)),
+        call_id=tuple(name for name, hint in hints.items() if _marker(hint, InjectedToolCallId)),
+        others=tuple(name for name, hint in hints.items() if _marker(hint, InjectedToolArg)),
+    )
+
+
+def _hints(tool: BaseTool) -> dict[str, Any]:
+    function = getattr(tool, "coroutine", None) or getattr(tool, "func", None) or tool._run
+    try:
+        own = get_type_hints(function, include_extras=True)
+    except (NameError, TypeError):
+        own = {}
+    schema = tool.args_schema
+    declared = get_type_hints(schema, include_extras=True) if isinstance(schema, type) else {}
+    return {name: hint for name, hint in {**own, **declared}.items() if name != "return"}
+
+
+def _is_runtime(hint: Any) -> bool:
+    bare = get_origin(hint) or hint
+    return isinstance(bare, type) and issubclass(bare, LangGraphToolRuntime)
+
+
+def _marker(hint: Any, kind: type) -> Any:
+    """The marker of `kind` in an Annotated hint: an instance, or one made of its class."""
+    for extra in get_args(hint)[1:] if hasattr(hint, "__metadata__") else ():
+        if isinstance(extra, kind):
+            return extra
+        if isinstance(extra, type) and issubclass(extra, kind):
+            return extra()
+    return None
+
+
+def _with_shown_result(tool: BaseTool) -> BaseTool:
+    """The same tool, whose function's result is made message content before LangChain prints it."""
+    if not isinstance(tool, StructuredTool):
+        return tool
+    paired = tool.response_format == "content_and_artifact"
+    return tool.model_copy(update={
+        "func": _shown(tool.func, tool.name, paired) if tool.func else None,
+        "coroutine": _shown_async(tool.coroutine, tool.name, paired) if tool.coroutine else None,
+    })  # fmt: skip
+
+
+def _shown(function: Callable[..., Any], name: str, paired: bool) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return _showable(function(*args, **kwargs), name, paired)
+
+    return _like(call, function)
+
+
+def _shown_async(function: Callable[..., Any], name: str, paired: bool) -> Callable[..., Any]:
+    async def call(*args: Any, **kwargs: Any) -> Any:
+        return _showable(await function(*args, **kwargs), name, paired)
+
+    return _like(call, function)
+
+
+def _like(call: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """`call` with the signature of `function`, which LangChain reads to fill config and callbacks."""
+    call.__wrapped__ = function  # type: ignore[attr-defined]
+    call.__annotations__ = getattr(function, "__annotations__", {})
+    call.__name__ = getattr(function, "__name__", "tool")
+    return call
+
+
+def _showable(value: Any, name: str, paired: bool) -> Any:
+    if is_control(value):
+        return value
+    if paired and isinstance(value, tuple) and len(value) == 2:
+        return to_content(value[0], name), value[1]
+    return to_content(value, name)
+
+
+def is_control(value: Any) -> bool:
+    """Whether a tool returned messages or Commands, which go through as they are."""
+    items = value if isinstance(value, list) and value else [value]
+    return all(isinstance(item, Command | ToolMessage) for item in items)
+
+
+def _schema(entry: UnitTool) -> dict[str, Any]:
+    schema = convert_to_openai_tool(entry.tool)
+    function = schema["function"]
+    parameters = {"type": "object", "properties": {}, **function.get("parameters", {})}
+    return {"type": "function", "function": {**function, "name": entry.wire, "parameters": parameters}}

@@ -1,0 +1,121 @@
+"""WorkflowUnit: a role, its tools, and how it may end. A value; nothing here runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Generic, Literal, TypeVar
+
+from langgraph.types import RetryPolicy
+
+from ..core.conditions import Predicate
+from ..core.errors import DefinitionError, Fault
+from ..core.part import Part
+from ..core.paths import id_fault
+from ..core.roles import AdapterFn
+from ..core.snapshot import Snapshot
+from ..core.usage import Limits
+from .schema import output_schema
+from .termination import Policy
+
+T = TypeVar("T")
+
+Prompt = str | Callable[[Snapshot], str]
+Tools = Sequence[Any] | Callable[[Snapshot], Sequence[Any]]
+InputAdapter = Callable[[Snapshot], Any]
+"""Makes the unit's first message from the Snapshot: text, content blocks, or messages."""
+
+OutputAdapter = str | Callable[[Any], Mapping[str, Any]]
+"""Turns the typed output into state writes: a key, or a function that returns key and value."""
+
+Memory = Literal["none", "run", "thread"]
+
+
+@dataclass(frozen=True, eq=True)
+class WorkflowUnit(Part, Generic[T]):
+    """A typed ReAct loop that ends when its `resolve` tool fires with an `output`.
+
+    `prompt` is sent as it is, character for character. Budgets count within one run of the unit:
+    `resolve_attempts` invalid `resolve` calls, `reminders` for replies without a call,
+    `reply_attempts` cut or unreadable replies in a row, `max_rounds` model replies in all.
+    `output_cap` is the length in characters that a tool result may have in the transcript.
+
+    >>> unit = WorkflowUnit("classify", prompt="Decide.", output=str)
+    >>> unit.with_(id="again").id
+    'again'
+    """
+
+    id: str
+    prompt: Prompt = ""
+    output: Any = str
+    tools: Tools = ()
+    input_adapter: InputAdapter | None = None
+    output_adapter: OutputAdapter | None = None
+    termination: Policy | None = None
+    memory: Memory = "run"
+    sees: Literal["predecessors", "all-steps"] = "predecessors"
+    conversation: bool = False
+    answer: Literal["resolve", "text"] = "resolve"
+    model: Any = None
+    adapter: AdapterFn | None = None
+    limits: Limits | None = None
+    retry: RetryPolicy | None = None
+    when: Predicate | None = None
+    tool_execution: Literal["parallel", "sequential"] = "parallel"
+    tool_choice: str | None = None
+    max_rounds: int = 25
+    resolve_attempts: int = 3
+    reminders: int = 2
+    reply_attempts: int = 3
+    output_cap: int = 20_000
+    accept_json_text: bool = False
+    lift_text_calls: bool = False
+    force_last_round: bool = False
+    salvage: Any = None
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.tools, list):
+            object.__setattr__(self, "tools", tuple(self.tools))
+        if faults := tuple(_faults(self)):
+            raise DefinitionError(faults)
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.prompt if isinstance(self.prompt, str) else ""))
+
+    def with_(self, **changes: Any) -> WorkflowUnit[T]:
+        """A variant of this unit. Raises DefinitionError for a field that does not exist."""
+        known = {f.name for f in fields(self)}
+        if unknown := sorted(set(changes) - known):
+            raise DefinitionError([Fault(self.id, f"a unit has no {', '.join(unknown)}; it has {', '.join(sorted(known))}")])
+        return replace(self, **changes)
+
+    def __repr__(self) -> str:
+        shown = "" if self.output is str else f", output={getattr(self.output, '__name__', self.output)}"
+        return f"WorkflowUnit({self.id!r}{shown})"
+
+
+def _faults(unit: WorkflowUnit[Any]) -> list[Fault]:
+    found = [id_fault(unit.id), _output_fault(unit.output), _prompt_fault(unit.prompt)]
+    if unit.answer == "text" and unit.output is not str:
+        found.append('answer="text" needs output=str')
+    for name in ("max_rounds", "resolve_attempts", "reply_attempts"):
+        if getattr(unit, name) < 1:
+            found.append(f"{name} must be at least 1, got {getattr(unit, name)!r}")
+    if unit.reminders < 0:
+        found.append(f"reminders must not be negative, got {unit.reminders!r}")
+    if unit.output_cap < 100:
+        found.append(f"output_cap must be at least 100 characters, got {unit.output_cap!r}")
+    return [Fault(str(unit.id), message) for message in found if message]
+
+
+def _output_fault(output: Any) -> str | None:
+    try:
+        output_schema(output)
+    except TypeError as error:
+        return f"output: {error}"
+    return None
+
+
+def _prompt_fault(prompt: Any) -> str | None:
+    return None if isinstance(prompt, str) or callable(prompt) else f"prompt must be text or a function, not {prompt!r}"

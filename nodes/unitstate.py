@@ -1,0 +1,112 @@
+"""The state of a unit's graph, and how its growing lists are kept.
+
+`messages` is the transcript. `progress` holds counters, small because it is checkpointed at every
+step; `ending` is set once, by the step that ends the unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Annotated, Any, Literal, TypedDict
+
+from langchain_core.messages import AnyMessage
+from langgraph.channels import BinaryOperatorAggregate, DeltaChannel
+
+from ..core.usage import Usage
+
+DELTA_CHANNELS = True
+"""Keep growing lists as deltas (beta in LangGraph). False falls back to whole lists."""
+
+
+def growing(reducer: Any) -> Any:
+    """A list channel whose checkpoints hold only what was added."""
+    return DeltaChannel(reducer) if DELTA_CHANNELS else BinaryOperatorAggregate(list, _pairwise(reducer))
+
+
+def _pairwise(reducer: Any) -> Any:
+    def reduce_pair(old: Any, new: Any) -> Any:
+        return reducer(old, [new])
+
+    return reduce_pair
+
+
+def add_messages(old: list[Any], batches: Sequence[Any]) -> list[Any]:
+    """`old` with the messages of each batch added; one whose id is there takes its place."""
+    merged = list(old)
+    places = {message.id: place for place, message in enumerate(merged) if message.id}
+    for batch in batches:
+        for message in batch if isinstance(batch, list) else [batch]:
+            if message.id and message.id in places:
+                merged[places[message.id]] = message
+            else:
+                places[message.id] = len(merged)
+                merged.append(message)
+    return merged
+
+
+def add_items(old: list[Any], batches: Sequence[list[Any]]) -> list[Any]:
+    """`old` with every batch added."""
+    return [*old, *(item for batch in batches for item in batch)]
+
+
+class UnitState(TypedDict, total=False):
+    messages: Annotated[list[AnyMessage], growing(add_messages)]
+    writes: Annotated[list[dict[str, Any]], growing(add_items)]
+    bus: Annotated[list[dict[str, Any]], growing(add_items)]
+    progress: dict[str, Any]
+    ending: dict[str, Any]
+
+
+Next = Literal["think", "act", "end"]
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """What a unit has used of its budgets. `faults` says why calls of the last reply cannot run."""
+
+    next: Next = "think"
+    rounds: int = 0
+    invalid: int = 0
+    reminders: int = 0
+    bad: int = 0
+    started: float = 0.0
+    usage: Usage = Usage()
+    unforced: bool = False
+    stop_reason: str = "stop"
+    faults: dict[str, str] = field(default_factory=dict)
+
+    def to_plain(self) -> dict[str, Any]:
+        plain = {name: value for name, value in asdict(self).items() if value != _START[name]}
+        plain["usage"] = self.usage.to_plain()
+        plain["next"] = self.next
+        return plain
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any] | None) -> Counters:
+        given = plain or {}
+        return cls(**{**given, "usage": Usage.from_plain(given.get("usage"))})
+
+    def but(self, **changes: Any) -> Counters:
+        return replace(self, **changes)
+
+
+_START = asdict(Counters())
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a unit ended: `value` is the plain form of its typed output."""
+
+    status: Literal["done", "partial", "failed"]
+    reason: str | None = None
+    message: str = ""
+    text: str = ""
+    has_value: bool = False
+    value: Any = None
+    stop_reason: str = "stop"
+
+    def to_plain(self) -> dict[str, Any]:
+        return asdict(self)
+
+

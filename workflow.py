@@ -1,0 +1,280 @@
+"""Workflow: the composition root. It turns names into objects and runs a flow on threads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cached_property
+from typing import Any
+from uuid import uuid4
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command
+
+from .adapters.models import resolve_model
+from .adapters.stores import Source, check_url, saver_source, store_source
+from .core.errors import DefinitionError, NothingToResume, PlaitError, ThreadPaused
+from .core.events import Event
+from .core.ports import EMPTY_PLANE, Plane, Question
+from .core.roles import AdapterBinding, AdapterFn
+from .core.usage import Limits
+from .graphs.background import run_in_background
+from .graphs.binding import Binding, Bound, bind
+from .graphs.bus import MessageBus
+from .graphs.compile import ENTER, Graph, compile_root
+from .graphs.drive import Drive
+from .graphs.foreign import Enter, Leave, node_of
+from .graphs.result import RunResult, question_from
+from .graphs.rewind import check_definition, rewound
+from .graphs.step import as_part
+from .thread import Thread
+
+_UNSET: Any = object()
+
+
+
+class Workflow:
+    """Runs a flow: `Workflow(flow, model=…)`, then `await workflow.run("…", thread_id="…")`.
+
+    `model` is a chat model or `"provider:model"`, short for `adapter=react_adapter(model=…)`;
+    `overrides` are adapters by unit id. `state` is a pydantic model, dataclass or TypedDict that
+    types the shared state. `checkpointer` and `store` are `"memory"`, `"sqlite:///FILE"`, or any
+    saver or store; without a checkpointer threads live in memory. `limits` cover every unit.
+
+    The definition is checked at once: raises DefinitionError with every fault. A workflow may
+    serve many threads at a time. It opens what it needs for each run; `async with workflow` keeps
+    it open in between.
+    """
+
+    def __init__(
+        self,
+        flow: Any,
+        *,
+        model: Any = None,
+        adapter: AdapterFn | None = None,
+        overrides: Mapping[str, AdapterFn] | None = None,
+        state: Any = None,
+        context_schema: type | None = None,
+        checkpointer: Any = None,
+        store: Any = None,
+        limits: Limits | None = None,
+        plane: Plane = EMPTY_PLANE,
+        name: str = "workflow",
+    ) -> None:
+        check_url(checkpointer, "checkpointer")
+        check_url(store, "store")
+        self._options = {
+            "flow": flow, "model": model, "adapter": adapter, "overrides": overrides, "state": state,
+            "context_schema": context_schema, "checkpointer": checkpointer, "store": store,
+            "limits": limits, "plane": plane, "name": name,
+        }  # fmt: skip
+        adapters = AdapterBinding(adapter, overrides or {})
+        binding = Binding(adapters, resolve_model(model), state, limits, resolve_model)
+        self.bound: Bound = bind(as_part(flow), binding)
+        self.name = name
+        self.bus = MessageBus()
+        self._plane = plane
+        self._context_schema = context_schema
+        self._savers: Source = saver_source(checkpointer, self._allowed())
+        self._stores: Source = store_source(store)
+        self._kept_open = AsyncExitStack()
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The workflow as a `CompiledStateGraph` without a saver, for servers and other graphs."""
+        return compile_root(self.bound, self._context_schema, self.name)
+
+    def compile(self, **langgraph_options: Any) -> Graph:
+        """The same graph compiled with LangGraph's options, such as `checkpointer=` or `store=`."""
+        return compile_root(self.bound, self._context_schema, self.name, **langgraph_options)
+
+    def as_node(self, enter: Enter, leave: Leave) -> Any:
+        """A node function for any StateGraph: `leave(await graph.ainvoke(enter(state)))`."""
+        return node_of(self.graph, enter, leave)
+
+    def replace(self, **changes: Any) -> Workflow:
+        """The same workflow with other options, such as another model in a test."""
+        unknown = sorted(set(changes) - set(self._options))
+        if unknown:
+            raise DefinitionError(f"a workflow has no {', '.join(unknown)}; it has {', '.join(self._options)}")
+        return Workflow(**{**self._options, **changes})
+
+    async def run(
+        self,
+        task: Any,
+        *,
+        thread_id: str | None = None,
+        context: Any = None,
+        config: RunnableConfig | None = None,
+        state: Mapping[str, Any] | None = None,
+        abandon: bool = False,
+    ) -> RunResult:
+        """Run one turn: `task` is text, content blocks, or messages; `state` sets shared keys.
+
+        Returns on `done`, `partial`, `paused`. Raises RunError when the run failed (the error
+        carries the result), ThreadPaused when the thread waits for answers, unless `abandon`.
+        """
+        async with self.drive(thread_id, context, config) as drive:
+            return await self._turn(drive, task, state, abandon)
+
+    def run_sync(self, task: Any, **options: Any) -> RunResult:
+        """`run` for callers that cannot await; works inside a running event loop too."""
+        return run_in_background(self.run(task, **options))
+
+    async def stream(
+        self,
+        task: Any,
+        *,
+        path: str | None = None,
+        types: Collection[str] | None = None,
+        thread_id: str | None = None,
+        context: Any = None,
+        config: RunnableConfig | None = None,
+        state: Mapping[str, Any] | None = None,
+        abandon: bool = False,
+    ) -> AsyncIterator[Event]:
+        """Run one turn and yield its events, of one path or of some types only.
+
+        The last event is the run's `agent_end`, always yielded: its `outcome` says how it ended
+        and its `result` is the RunResult, also of a failed run, which raises nothing here.
+        """
+        async with self.drive(thread_id, context, config) as drive:
+            async for event in drive.events(self._turn(drive, task, state, abandon)):
+                is_last = event.type == "agent_end" and event.path == ""
+                if is_last or ((path is None or event.path == path) and (types is None or event.type in types)):
+                    yield event
+
+    async def batch(
+        self,
+        tasks: Sequence[Any],
+        *,
+        max_concurrency: int = 8,
+        return_exceptions: bool = False,
+        **options: Any,
+    ) -> list[Any]:
+        """Run each task on a thread of its own; results in the order of the tasks.
+
+        With `return_exceptions` a failed run's RunError stands in its place, else the first one
+        is raised once all have ended.
+        """
+        slots = asyncio.Semaphore(max_concurrency)
+
+        async def one(task: Any) -> RunResult:
+            async with slots:
+                return await self.run(task, **options)
+
+        async with self:
+            ended = await asyncio.gather(*(one(task) for task in tasks), return_exceptions=True)
+        if not return_exceptions:
+            for result in ended:
+                if isinstance(result, BaseException):
+                    raise result
+        return list(ended)
+
+    async def resume(
+        self,
+        thread_id: str,
+        answers: Any = _UNSET,
+        *,
+        context: Any = None,
+        config: RunnableConfig | None = None,
+    ) -> RunResult:
+        """Go on with a thread that paused, failed, was cancelled or crashed.
+
+        A paused thread needs `answers`: a mapping from question ids, or the one answer itself.
+        A failed unit runs again with its transcript and fresh limits. Raises NothingToResume,
+        DefinitionChanged when parts that ran are defined differently now, ThreadPaused when
+        answers are missing.
+        """
+        async with self.drive(thread_id, context, config) as drive:
+            given = await self._continuation(drive, answers)
+            return await drive.run(given, resumed=True)
+
+    def resume_sync(self, thread_id: str, answers: Any = _UNSET, **options: Any) -> RunResult:
+        """`resume` for callers that cannot await."""
+        return run_in_background(self.resume(thread_id, answers, **options))
+
+    def thread(self, thread_id: str) -> Thread:
+        """What is known of a thread, from any process that shares the checkpointer."""
+        return Thread(self, thread_id)
+
+    async def get_state(self, thread_id: str) -> Mapping[str, Any]:
+        """The thread's shared state."""
+        return await self.thread(thread_id).state()
+
+    async def get_messages(self, thread_id: str) -> Sequence[Any]:
+        """The bus messages of the thread's last turn."""
+        return (await self.thread(thread_id).result()).bus
+
+    async def __aenter__(self) -> Workflow:
+        await self._kept_open.enter_async_context(self._savers.use())
+        await self._kept_open.enter_async_context(self._stores.use())
+        return self
+
+    async def __aexit__(self, *_: Any) -> None:
+        stack, self._kept_open = self._kept_open, AsyncExitStack()
+        await stack.aclose()
+
+    def __repr__(self) -> str:
+        return f"Workflow({self.bound.flow!r})"
+
+    @asynccontextmanager
+    async def drive(
+        self, thread_id: str | None, context: Any = None, config: RunnableConfig | None = None
+    ) -> AsyncIterator[Drive]:
+        async with self._savers.use() as saver, self._stores.use() as store:
+            graph = self.graph.copy({"checkpointer": saver, "store": store})
+            given = (config or {}).get("configurable", {}).get("thread_id")
+            named = thread_id or given
+            yield Drive(
+                self.bound, graph, str(named or uuid4()), is_new=named is None, context=context,
+                config=config or {}, plane=self._plane, publishers=(self.bus.publish,),
+            )  # fmt: skip
+
+    async def _turn(self, drive: Drive, task: Any, state: Mapping[str, Any] | None, abandon: bool) -> RunResult:
+        if not drive.is_new and not abandon and (questions := await drive.questions()):
+            raise ThreadPaused(drive.thread_id, questions)
+        return await drive.run(_input(task, state))
+
+    async def _continuation(self, drive: Drive, answers: Any) -> Any:
+        """What LangGraph is invoked with to go on: a Command with answers, or None."""
+        state = await drive.state(subgraphs=True)
+        if not state.values.get("turn"):
+            raise NothingToResume(f"thread {drive.thread_id!r} has not run anything yet")
+        check_definition(self.bound, drive.thread_id, state)
+        questions = [question_from(item) for item in state.interrupts]
+        if questions:
+            return Command(resume=_answers(drive.thread_id, questions, answers))
+        if state.next:
+            return None
+        if state.values.get("outcome") != "failed":
+            raise NothingToResume(f"thread {drive.thread_id!r} ended {state.values.get('outcome')!r}; start a new turn with run(...)")
+        await drive.update(rewound(state.values), as_node=ENTER)
+        return None
+
+    def _allowed(self) -> list[tuple[str, str]]:
+        """Classes that may come back from checkpoints as objects: those of the definition."""
+        importable = (name.split(":") for name in self.bound.schema.types if "<locals>" not in name)
+        return [(module, name) for module, name in importable if "." not in name]
+
+
+def _input(task: Any, state: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The graph's input for a task: text, content blocks, a message or messages."""
+    is_messages = isinstance(task, list) and task and all(hasattr(item, "type") for item in task)
+    given = {"messages": list(task)} if is_messages else {"task": task}
+    return given | ({"state": dict(state)} if state else {})
+
+
+def _answers(thread_id: str, questions: Sequence[Question], answers: Any) -> dict[str, Any]:
+    if answers is _UNSET:
+        raise ThreadPaused(thread_id, questions)
+    known = {question.id for question in questions}
+    if isinstance(answers, Mapping) and answers and set(answers) <= known:
+        return dict(answers)
+    if len(questions) == 1:
+        return {questions[0].id: answers}
+    raise PlaitError(f"thread {thread_id!r} has {len(questions)} questions; answer by id: {', '.join(sorted(known))}")
+
+
+__all__ = ["RunResult", "Thread", "Workflow"]
