@@ -33,7 +33,6 @@ from .thread import Thread
 _UNSET: Any = object()
 
 
-
 class Workflow:
     """Runs a flow: `Workflow(flow, model=…)`, then `await workflow.run("…", thread_id="…")`.
 
@@ -65,10 +64,18 @@ class Workflow:
         check_url(checkpointer, "checkpointer")
         check_url(store, "store")
         self._options = {
-            "flow": flow, "model": model, "adapter": adapter, "overrides": overrides, "state": state,
-            "context_schema": context_schema, "checkpointer": checkpointer, "store": store,
-            "limits": limits, "plane": plane, "name": name,
-        }  # fmt: skip
+            "flow": flow,
+            "model": model,
+            "adapter": adapter,
+            "overrides": overrides,
+            "state": state,
+            "context_schema": context_schema,
+            "checkpointer": checkpointer,
+            "store": store,
+            "limits": limits,
+            "plane": plane,
+            "name": name,
+        }
         adapters = AdapterBinding(adapter, overrides or {})
         binding = Binding(adapters, resolve_model(model), state, limits, resolve_model)
         self.bound: Bound = bind(as_part(flow), binding)
@@ -97,7 +104,9 @@ class Workflow:
         """The same workflow with other options, such as another model in a test."""
         unknown = sorted(set(changes) - set(self._options))
         if unknown:
-            raise DefinitionError(f"a workflow has no {', '.join(unknown)}; it has {', '.join(self._options)}")
+            raise DefinitionError(
+                f"a workflow has no {', '.join(unknown)}; it has {', '.join(self._options)}"
+            )
         return Workflow(**{**self._options, **changes})
 
     async def run(
@@ -142,7 +151,9 @@ class Workflow:
         async with self.drive(thread_id, context, config) as drive:
             async for event in drive.events(self._turn(drive, task, state, abandon)):
                 is_last = event.type == "agent_end" and event.path == ""
-                if is_last or ((path is None or event.path == path) and (types is None or event.type in types)):
+                if is_last or (
+                    (path is None or event.path == path) and (types is None or event.type in types)
+                ):
                     yield event
 
     async def batch(
@@ -228,11 +239,19 @@ class Workflow:
             given = (config or {}).get("configurable", {}).get("thread_id")
             named = thread_id or given
             yield Drive(
-                self.bound, graph, str(named or uuid4()), is_new=named is None, context=context,
-                config=config or {}, plane=self._plane, publishers=(self.bus.publish,),
-            )  # fmt: skip
+                self.bound,
+                graph,
+                str(named or uuid4()),
+                is_new=named is None,
+                context=context,
+                config=config or {},
+                plane=self._plane,
+                publishers=(self.bus.publish,),
+            )
 
-    async def _turn(self, drive: Drive, task: Any, state: Mapping[str, Any] | None, abandon: bool) -> RunResult:
+    async def _turn(
+        self, drive: Drive, task: Any, state: Mapping[str, Any] | None, abandon: bool
+    ) -> RunResult:
         if not drive.is_new and not abandon and (questions := await drive.questions()):
             raise ThreadPaused(drive.thread_id, questions)
         return await drive.run(_input(task, state))
@@ -249,7 +268,10 @@ class Workflow:
         if state.next:
             return None
         if state.values.get("outcome") != "failed":
-            raise NothingToResume(f"thread {drive.thread_id!r} ended {state.values.get('outcome')!r}; start a new turn with run(...)")
+            ended = state.values.get("outcome")
+            raise NothingToResume(
+                f"thread {drive.thread_id!r} ended {ended!r}; start a new turn with run(...)"
+            )
         await drive.update(rewound(state.values), as_node=ENTER)
         return None
 
@@ -274,7 +296,9 @@ def _answers(thread_id: str, questions: Sequence[Question], answers: Any) -> dic
         return dict(answers)
     if len(questions) == 1:
         return {questions[0].id: answers}
-    raise PlaitError(f"thread {thread_id!r} has {len(questions)} questions; answer by id: {', '.join(sorted(known))}")
+    raise PlaitError(
+        f"thread {thread_id!r} has {len(questions)} questions; answer by id: {', '.join(sorted(known))}"
+    )
 
 
 __all__ = ["RunResult", "Thread", "Workflow"]

@@ -31,7 +31,9 @@ def check_url(url: Any, what: str) -> None:
             raise DefinitionError(f"{what}={url!r}: give 'memory', 'sqlite:///FILE' or a {kind.__name__}")
         return
     if url != "memory" and not _sqlite_path(url):
-        raise DefinitionError(f"{what}={url!r}: give 'memory' or 'sqlite:///FILE', such as 'sqlite:///runs.db'")
+        raise DefinitionError(
+            f"{what}={url!r}: give 'memory' or 'sqlite:///FILE', such as 'sqlite:///runs.db'"
+        )
 
 
 def _sqlite_path(url: str) -> str | None:

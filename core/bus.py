@@ -102,9 +102,21 @@ class CheckpointMessage(BusMessage):
 
 KINDS: dict[str, type[BusMessage]] = {
     kind.type: kind
-    for kind in (UnitOutput, DelegationMessage, Steering, FollowUp, Broadcast, StateUpdate, HitlRequest,
-                 HitlResponse, PolicyViolation, CostUpdate, Audit, CheckpointMessage)
-}  # fmt: skip
+    for kind in (
+        UnitOutput,
+        DelegationMessage,
+        Steering,
+        FollowUp,
+        Broadcast,
+        StateUpdate,
+        HitlRequest,
+        HitlResponse,
+        PolicyViolation,
+        CostUpdate,
+        Audit,
+        CheckpointMessage,
+    )
+}
 
 
 def message_from_plain(plain: Mapping[str, Any]) -> BusMessage:

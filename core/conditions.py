@@ -12,9 +12,13 @@ if TYPE_CHECKING:
 
 Operator = Literal["==", "!=", "<", "<=", ">", ">="]
 _OPERATORS: dict[Operator, Callable[[Any, Any], bool]] = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt,
-    "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 Predicate = Callable[["Snapshot"], bool]
 """What `when=` and `until=` take: a `Comparison`, or a function of the Snapshot."""
@@ -34,7 +38,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class field:  # noqa: N801 - reads as a word in expressions
+class field:
     """A field of the last output by dotted name; comparing it makes a condition.
 
     >>> field("score") >= 8

@@ -1,15 +1,15 @@
 """Everything that can go wrong, as one tree.
 
-    PlaitError
-    ├── DefinitionError      a flow or unit that cannot run; every fault at once
-    ├── RunError             a run that ended badly; carries path, reason, result
-    │   └── StateConflict    two unordered steps wrote one key
-    ├── ValueRefused         a value that would not survive a checkpoint unchanged
-    ├── ClassChanged         a stored value whose class is missing or different now
-    ├── DefinitionChanged    a thread resumed under a definition that changed what ran
-    ├── ThreadPaused         new input for a thread that waits for an answer
-    ├── NothingToResume      a thread that has nothing left to do
-    └── MissingExtra         an optional package that is not installed
+PlaitError
+├── DefinitionError      a flow or unit that cannot run; every fault at once
+├── RunError             a run that ended badly; carries path, reason, result
+│   └── StateConflict    two unordered steps wrote one key
+├── ValueRefused         a value that would not survive a checkpoint unchanged
+├── ClassChanged         a stored value whose class is missing or different now
+├── DefinitionChanged    a thread resumed under a definition that changed what ran
+├── ThreadPaused         new input for a thread that waits for an answer
+├── NothingToResume      a thread that has nothing left to do
+└── MissingExtra         an optional package that is not installed
 """
 
 from __future__ import annotations

@@ -14,9 +14,17 @@ from typing import Any, Literal
 from .outcome import Outcome, Reason
 
 EventType = Literal[
-    "agent_start", "turn_start", "message_start", "message_update", "message_end",
-    "tool_execution_start", "tool_execution_update", "tool_execution_end", "turn_end", "agent_end",
-]  # fmt: skip
+    "agent_start",
+    "turn_start",
+    "message_start",
+    "message_update",
+    "message_end",
+    "tool_execution_start",
+    "tool_execution_update",
+    "tool_execution_end",
+    "turn_end",
+    "agent_end",
+]
 
 
 @dataclass(frozen=True, slots=True)

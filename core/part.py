@@ -21,7 +21,9 @@ class Part:
     def __rrshift__(self, other: Any) -> Any:
         return _graphs("sequential").SequentialFlow(other, self)
 
-    def compile(self, *, model: Any = None, checkpointer: Any = None, store: Any = None, **options: Any) -> Any:
+    def compile(
+        self, *, model: Any = None, checkpointer: Any = None, store: Any = None, **options: Any
+    ) -> Any:
         """A `CompiledStateGraph` of this part alone: see `plait.graphs.foreign.compile_part`."""
         return _graphs("foreign").compile_part(
             self, model=model, checkpointer=checkpointer, store=store, **options

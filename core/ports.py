@@ -66,9 +66,18 @@ class ThreadLock(Protocol):
 
 
 StageName = Literal[
-    "policy.pre_check", "security.pre_hooks", "context.assemble", "adapter", "security.post_hooks",
-    "output_adapter", "shared_state", "context.record", "checkpoint", "observability.emit", "bus.publish",
-]  # fmt: skip
+    "policy.pre_check",
+    "security.pre_hooks",
+    "context.assemble",
+    "adapter",
+    "security.post_hooks",
+    "output_adapter",
+    "shared_state",
+    "context.record",
+    "checkpoint",
+    "observability.emit",
+    "bus.publish",
+]
 
 SnapshotStage = Callable[[Snapshot], Awaitable[Snapshot]]
 """A stage before execution: may narrow what the unit sees, or raise to refuse."""

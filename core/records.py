@@ -24,7 +24,13 @@ class ToolCallRecord:
     ok: bool = True
 
     def to_plain(self) -> dict[str, Any]:
-        return {"id": self.id, "name": self.name, "args": dict(self.args), "output": self.output, "ok": self.ok}
+        return {
+            "id": self.id,
+            "name": self.name,
+            "args": dict(self.args),
+            "output": self.output,
+            "ok": self.ok,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +99,18 @@ class StepRecord:
         return cls(**simple, stored=stored, tool_calls=calls, usage=Usage.from_plain(plain.get("usage")))
 
 
-_SIMPLE = ("kind", "reason", "message", "text", "stop_reason", "delegated_by", "started_at",
-           "duration_s", "attempt", "definition", "ends", "metadata")  # fmt: skip
-_DEFAULTS: dict[str, Any] = {
-    name: getattr(StepRecord(path="", unit=""), name) for name in _SIMPLE
-}  # fmt: skip
+_SIMPLE = (
+    "kind",
+    "reason",
+    "message",
+    "text",
+    "stop_reason",
+    "delegated_by",
+    "started_at",
+    "duration_s",
+    "attempt",
+    "definition",
+    "ends",
+    "metadata",
+)
+_DEFAULTS: dict[str, Any] = {name: getattr(StepRecord(path="", unit=""), name) for name in _SIMPLE}

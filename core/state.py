@@ -110,9 +110,15 @@ class SharedState:
 
     def scope(self, name: str) -> SharedState:
         """The same state seen in another scope; `unit` is the writer's own."""
-        view = SharedState(self._base, path=self._path, unit=self._unit, schema=self._schema,
-                           writes=self.writes, scope=scope_key(name, self._unit),
-                           writable=self._writable)  # fmt: skip
+        view = SharedState(
+            self._base,
+            path=self._path,
+            unit=self._unit,
+            schema=self._schema,
+            writes=self.writes,
+            scope=scope_key(name, self._unit),
+            writable=self._writable,
+        )
         return view
 
     @contextmanager
@@ -144,7 +150,11 @@ class SharedState:
 
     def _values(self) -> Mapping[str, Any]:
         mine = [write for write in self.writes if write.scope == self._scope]
-        return fold(self._base, mine, self._schema).get(self._scope, {}) if mine else self._base.get(self._scope, {})
+        return (
+            fold(self._base, mine, self._schema).get(self._scope, {})
+            if mine
+            else self._base.get(self._scope, {})
+        )
 
     def _write(self, key: str, plain: Any, operation: Operation) -> None:
         self.writes.append(StateWrite(self._scope, key, plain, operation, self._path))
@@ -161,7 +171,9 @@ def scope_key(name: str, unit: str) -> str:
     return f"unit:{unit}" if name == "unit" else name
 
 
-def conflicts(branches: Sequence[Iterable[StateWrite]], schema: StateSchema = UNTYPED) -> dict[str, tuple[str, ...]]:
+def conflicts(
+    branches: Sequence[Iterable[StateWrite]], schema: StateSchema = UNTYPED
+) -> dict[str, tuple[str, ...]]:
     """Keys that more than one branch writes without a reducer, with the paths that write them."""
     writers: dict[str, dict[int, str]] = {}
     for number, branch in enumerate(branches):

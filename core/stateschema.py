@@ -71,7 +71,9 @@ def state_schema(source: Any, known: Mapping[str, type] | None = None) -> StateS
     """
     if source is None:
         return StateSchema(known=known or {})
-    if not (isinstance(source, type) and (hasattr(source, "__annotations__") or issubclass(source, BaseModel))):
+    if not (
+        isinstance(source, type) and (hasattr(source, "__annotations__") or issubclass(source, BaseModel))
+    ):
         raise PlaitError(f"state= takes a pydantic model, a dataclass or a TypedDict, not {source!r}")
     hints = get_type_hints(source, include_extras=True)
     hints = {key: hint for key, hint in hints.items() if not key.startswith("_") and key != "model_config"}
@@ -83,7 +85,9 @@ def state_schema(source: Any, known: Mapping[str, type] | None = None) -> StateS
 def _reducer_of(hint: Any) -> Reducer | None:
     if get_origin(hint) is not Annotated:
         return None
-    return next((extra for extra in get_args(hint)[1:] if callable(extra) and not isinstance(extra, type)), None)
+    return next(
+        (extra for extra in get_args(hint)[1:] if callable(extra) and not isinstance(extra, type)), None
+    )
 
 
 def _defaults_of(source: type) -> dict[str, Callable[[], Any]]:

@@ -25,12 +25,12 @@ class Usage:
         return self.input_tokens + self.output_tokens
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)[:-1]),
-                     estimated=self.estimated or other.estimated)  # fmt: skip
+        sums = {name: getattr(self, name) + getattr(other, name) for name in COUNTS}
+        return Usage(**sums, estimated=self.estimated or other.estimated)
 
     def __sub__(self, other: Usage) -> Usage:
-        return Usage(*(getattr(self, f.name) - getattr(other, f.name) for f in fields(self)[:-1]),
-                     estimated=self.estimated)  # fmt: skip
+        rests = {name: getattr(self, name) - getattr(other, name) for name in COUNTS}
+        return Usage(**rests, estimated=self.estimated)
 
     def to_plain(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if value}
@@ -42,6 +42,9 @@ class Usage:
     @staticmethod
     def total(parts: Iterable[Usage]) -> Usage:
         return sum(parts, Usage())
+
+
+COUNTS = tuple(f.name for f in fields(Usage) if f.name != "estimated")
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,9 @@ class Binding:
             whole = getattr(adapter, "for_unit", None)
             return whole(unit, labels) if whole else adapter(str(unit.prompt), unit.output)
         if self.model is None:
-            raise DefinitionError([Fault(unit.id, "no model: give Workflow(model=…), an adapter, or the unit's own")])
+            raise DefinitionError(
+                [Fault(unit.id, "no model: give Workflow(model=…), an adapter, or the unit's own")]
+            )
         return ReactRole(unit, self.resolve(self.model), labels)
 
 
@@ -65,7 +67,9 @@ class Bound:
     @cached_property
     def types(self) -> Types:
         """Every class that the definition's values may have."""
-        outputs = [u.output for u in self.units.values()] + [u.salvage for u in self.units.values() if u.salvage]
+        outputs = [u.output for u in self.units.values()] + [
+            u.salvage for u in self.units.values() if u.salvage
+        ]
         return registry_of(*outputs)
 
     @cached_property
@@ -111,34 +115,44 @@ def _id_faults(flow: Any) -> list[Fault]:
 def _same_id_faults(flow: Any) -> list[Fault]:
     """One unit value may stand at several places; two different units may not share an id."""
     seen: dict[str, WorkflowUnit[Any]] = {}
-    faults = []
+    faults: list[Fault] = []
     for path, part in walk(flow):
         if not isinstance(part, WorkflowUnit):
             continue
         first = seen.setdefault(part.id, part)
         if first is not part and first != part:
-            faults.append(Fault(path, f"two different units have the id {part.id!r}; rename one, as with unit.with_(id=…)"))
+            faults.append(
+                Fault(
+                    path, f"two different units have the id {part.id!r}; rename one, as with unit.with_(id=…)"
+                )
+            )
     return faults
 
 
 def _label_faults(flow: Any) -> list[Fault]:
-    faults = []
+    faults: list[Fault] = []
     for path, part in walk(flow):
-        if not isinstance(part, RouterFlow) or callable(part.route) or not isinstance(part.router, WorkflowUnit):
+        if (
+            not isinstance(part, RouterFlow)
+            or callable(part.route)
+            or not isinstance(part.router, WorkflowUnit)
+        ):
             continue
         labels = declared_labels(part.router.output, part.labels.key if part.labels else None)
         unknown = sorted(set(labels or ()) - set(part.handlers)) if part.default is None else []
         unreachable = sorted(set(part.handlers) - set(labels)) if labels else []
         where = join(path, part.router_key)
         if unknown:
-            faults.append(Fault(where, f"routes without a handler: {', '.join(unknown)}; add handlers or default="))
+            faults.append(
+                Fault(where, f"routes without a handler: {', '.join(unknown)}; add handlers or default=")
+            )
         if [key for key in unreachable if key != part.default]:
             faults.append(Fault(where, f"handlers that no route names: {', '.join(unreachable)}"))
     return faults
 
 
 def _model_faults(flow: Any, binding: Binding) -> list[Fault]:
-    faults = []
+    faults: list[Fault] = []
     for path, part in walk(flow):
         if isinstance(part, WorkflowUnit):
             try:

@@ -162,6 +162,9 @@ def update_from(delta: Delta) -> dict[str, Any]:
 
 
 EMPTY_TURN: dict[str, Any] = {
-    "steps": Overwrite([]), "writes": Overwrite([]), "bus": Overwrite([]), "delivered": Overwrite([]),
-}  # fmt: skip
+    "steps": Overwrite([]),
+    "writes": Overwrite([]),
+    "bus": Overwrite([]),
+    "delivered": Overwrite([]),
+}
 """The update with which a new turn clears what the former one did."""

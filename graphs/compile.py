@@ -46,14 +46,16 @@ def compile_root(
     builder.add_edge(langgraph.START, ENTER)
     builder.add_edge(EXIT, langgraph.END)
     _add_parts(builder, place, first=ENTER, last=EXIT)
-    return builder.compile(name=name, **langgraph_options)
+    graph: Graph = builder.compile(name=name, **langgraph_options)
+    return graph
 
 
 def compile_inner(flow: Any, bound: Bound) -> Graph:
     """A nested flow as a graph that takes its Snapshot as context."""
     builder: Any = StateGraph(FlowState, context_schema=Frame)
     _add_parts(builder, InnerPlace(flow, bound), first=langgraph.START, last=langgraph.END)
-    return builder.compile(name=flow.id or flow.type)
+    graph: Graph = builder.compile(name=flow.id or flow.type)
+    return graph
 
 
 def _add_parts(builder: Any, place: Place, *, first: str, last: str) -> None:
@@ -80,5 +82,3 @@ def _route(place: Place, last: str) -> Route:
         return [visit.key for visit in place.flow.next(frame.snapshot)] or [last]
 
     return route
-
-

@@ -36,7 +36,9 @@ def bundle_hash(hashes: Mapping[str, str]) -> str:
 
 def digest(content: Any) -> str:
     """A short hash that is the same in every process."""
-    return sha256(json.dumps(content, sort_keys=True, default=repr).encode("utf-8", "replace")).hexdigest()[:16]
+    return sha256(json.dumps(content, sort_keys=True, default=repr).encode("utf-8", "replace")).hexdigest()[
+        :16
+    ]
 
 
 def _content(part: Any) -> Any:
@@ -64,7 +66,8 @@ def _plain(value: Any) -> Any:
 
 def _function(function: Callable[..., Any]) -> Any:
     code = getattr(function, "__code__", None)
-    name = f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', type(function).__qualname__)}"
+    qualname = getattr(function, "__qualname__", type(function).__qualname__)
+    name = f"{getattr(function, '__module__', '')}:{qualname}"
     if code is None:
         return name
     captured = [_captured(cell.cell_contents) for cell in _cells(function)]

@@ -48,7 +48,9 @@ class Drive:
 
     async def run(self, given: Any, *, resumed: bool = False) -> RunResult:
         """Invoke the graph and read the result. Raises RunError when the run failed."""
-        scope = RunScope(str(self.config.get("run_id") or uuid4()), self.listeners, self.publishers, self.plane, resumed)
+        scope = RunScope(
+            str(self.config.get("run_id") or uuid4()), self.listeners, self.publishers, self.plane, resumed
+        )
         started, outcome, told, result = time.time(), "failed", None, None
         scope.emit("agent_start", "", resumed=resumed)
         try:
@@ -61,8 +63,15 @@ class Drive:
             told = f"{type(error).__name__}: {error}"
             raise
         finally:
-            scope.emit("agent_end", "", outcome=outcome, error=told, result=result, is_error=outcome == "failed",
-                       reason=result.reason if result else None)  # fmt: skip
+            scope.emit(
+                "agent_end",
+                "",
+                outcome=outcome,
+                error=told,
+                result=result,
+                is_error=outcome == "failed",
+                reason=result.reason if result else None,
+            )
         if result.outcome == "failed":
             raise result.error()
         return result

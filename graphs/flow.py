@@ -109,7 +109,8 @@ class Flow(Part):
 
 def key_of(part: Any) -> str:
     """The segment of a part without a key of its own: its id, else what kind of flow it is."""
-    return getattr(part, "id", None) or getattr(part, "segment", None) or getattr(part, "type", "part")
+    named = (getattr(part, name, None) for name in ("id", "segment", "type"))
+    return str(next(name for name in named if name))
 
 
 def keyed(parts: Iterable[Any]) -> dict[str, Any]:
@@ -136,5 +137,13 @@ def as_input(record: StepRecord) -> Input:
 
 def end_of(record: StepRecord) -> FlowEnd:
     """A flow's end that is just the end of one of its parts."""
-    return FlowEnd(record.status, record.reason, record.message, record.metadata.get("failed_at", record.path),
-                   record.stored, record.text, record.ends, record.metadata.get("accepted"))  # fmt: skip
+    return FlowEnd(
+        record.status,
+        record.reason,
+        record.message,
+        record.metadata.get("failed_at", record.path),
+        record.stored,
+        record.text,
+        record.ends,
+        record.metadata.get("accepted"),
+    )

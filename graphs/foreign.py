@@ -59,7 +59,9 @@ def node_of(graph: Graph, enter: Enter, leave: Leave) -> Callable[..., Awaitable
         values = await graph.ainvoke(given, context=runtime.context, output_keys=keys)
         ended = values.pop("ended", None) or {}
         if values.get("outcome") == "failed":
-            raise RunError(ended.get("message", ""), path=ended.get("path", ""), reason=ended.get("reason") or "error")
+            raise RunError(
+                ended.get("message", ""), path=ended.get("path", ""), reason=ended.get("reason") or "error"
+            )
         return leave(values)
 
     return node

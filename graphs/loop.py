@@ -36,7 +36,9 @@ class LoopFlow(Flow):
     def __post_init__(self) -> None:
         object.__setattr__(self, "body", as_part(self.body))
         if self.max_iterations < 1:
-            raise DefinitionError([Fault(self.segment, f"max_iterations must be at least 1, got {self.max_iterations}")])
+            raise DefinitionError(
+                [Fault(self.segment, f"max_iterations must be at least 1, got {self.max_iterations}")]
+            )
 
     @property
     def is_single(self) -> bool:
@@ -74,7 +76,9 @@ class LoopFlow(Flow):
         if last.status in ("failed", "cancelled"):
             return last
         if passes[-1].ends or self._is_satisfied(snapshot, passes[-1]):
-            return FlowEnd(last.status, last.reason, last.message, last.path, last.stored, last.text, accepted=True)
+            return FlowEnd(
+                last.status, last.reason, last.message, last.path, last.stored, last.text, accepted=True
+            )
         kept = self._kept(passes)
         told = f"{len(passes)} passes were made and none was accepted"
         return FlowEnd("partial", "exhausted", told, kept.path, kept.stored, kept.text, accepted=False)
@@ -108,5 +112,3 @@ class LoopFlow(Flow):
         ranked = [(rank(record.output), number) for number, record in enumerate(passes)]
         scored = [(score, number) for score, number in ranked if score is not None]
         return passes[max(scored)[1]] if scored else passes[-1]
-
-

@@ -39,8 +39,13 @@ RunPart = Callable[[Frame, Runtime[Any]], Awaitable[Delta]]
 class Place(Protocol):
     """Where a flow's nodes stand: at the root of a run or below it."""
 
-    flow: Any
-    bound: Bound
+    @property
+    def flow(self) -> Any:
+        """The flow whose parts the nodes are."""
+
+    @property
+    def bound(self) -> Bound:
+        """The whole definition with its binding."""
 
     async def frame(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> Frame:
         """What the flow's parts may read now."""
@@ -67,9 +72,11 @@ async def visited(
 
 
 def _visit(key: str, place: Place, snapshot: Snapshot) -> Visit:
-    found = next((visit for visit in place.flow.next(snapshot) if visit.key == key), None)
+    found: Visit | None = next((visit for visit in place.flow.next(snapshot) if visit.key == key), None)
     if found is None:
-        raise PlaitError(f"{snapshot.path or 'the workflow'}: {key!r} is not what runs next, so it cannot be run here")
+        raise PlaitError(
+            f"{snapshot.path or 'the workflow'}: {key!r} is not what runs next, so it cannot be run here"
+        )
     return found
 
 
@@ -93,7 +100,9 @@ def _meter(part: Any, frame: Frame) -> Meter:
 
 def unit_node(key: str, unit: WorkflowUnit[Any], place: Place) -> NodeFunction:
     """The node of a unit, with its role's graph in plain sight of LangGraph."""
-    labels = place.flow.labels if isinstance(place.flow, RouterFlow) and key == place.flow.router_key else None
+    labels = (
+        place.flow.labels if isinstance(place.flow, RouterFlow) and key == place.flow.router_key else None
+    )
     role = place.bound.binding.role(unit, labels)
     hashes = place.bound.hashes
 
@@ -134,11 +143,17 @@ def step_node(key: str, part: FunctionStep, place: Place) -> NodeFunction:
     async def run(frame: Frame, runtime: Runtime[Any]) -> Delta:
         started, snapshot = time.time(), frame.snapshot
         record = StepRecord(
-            snapshot.path, part.id, "step", started_at=started, attempt=len(snapshot.attempts(snapshot.path)) + 1,
+            snapshot.path,
+            part.id,
+            "step",
+            started_at=started,
+            attempt=len(snapshot.attempts(snapshot.path)) + 1,
             definition=place.bound.hashes.get(memory_key(snapshot.path), ""),
-        )  # fmt: skip
+        )
         try:
-            value = await in_config(user_config(get_config(), runtime, snapshot.context), part.function, snapshot)
+            value = await in_config(
+                user_config(get_config(), runtime, snapshot.context), part.function, snapshot
+            )
             record = _returned(record, value, place)
         except (GraphBubbleUp, RunError):
             raise
@@ -162,10 +177,14 @@ def _returned(record: StepRecord, value: Any, place: Place) -> StepRecord:
         return replace(record, status="skipped", message=value.why)
     ends = isinstance(value, Finish)
     output = value.output if isinstance(value, Finish) else value
-    return replace(record, stored=Stored.of(output, f"output of {record.path}", place.bound.schema.types), ends=ends)
+    return replace(
+        record, stored=Stored.of(output, f"output of {record.path}", place.bound.schema.types), ends=ends
+    )
 
 
-def flow_node(key: str, part: Any, place: Place, graph: CompiledStateGraph[Any, Any, Any, Any]) -> NodeFunction:
+def flow_node(
+    key: str, part: Any, place: Place, graph: CompiledStateGraph[Any, Any, Any, Any]
+) -> NodeFunction:
     """The node of a nested flow: its graph starts empty, with the Snapshot as its context."""
     types = place.bound.schema.types
 
@@ -187,10 +206,18 @@ def _left(part: Any, inner: Delta, before: Snapshot) -> Delta:
         metadata["accepted"] = end.accepted
     absorbs = part.type == "loop"
     record = StepRecord(
-        before.path, str(part.id or part.type), "flow", end.status, end.reason, end.message,
-        end.stored if end.stored is not None else NOTHING, end.text, ends=end.ends and not absorbs,
-        attempt=len(before.attempts(before.path)) + 1, metadata=metadata,
-    )  # fmt: skip
+        before.path,
+        str(part.id or part.type),
+        "flow",
+        end.status,
+        end.reason,
+        end.message,
+        end.stored if end.stored is not None else NOTHING,
+        end.text,
+        ends=end.ends and not absorbs,
+        attempt=len(before.attempts(before.path)) + 1,
+        metadata=metadata,
+    )
     return inner.then(Delta((record,)))
 
 
@@ -210,5 +237,3 @@ class InnerPlace:
 
     def update(self, delta: Delta, state: Mapping[str, Any]) -> dict[str, Any]:
         return update_from(delta)
-
-

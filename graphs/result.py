@@ -67,24 +67,36 @@ class RunResult:
 
 
 def result_from(
-    bound: Bound, values: Mapping[str, Any], interrupts: Sequence[Any], thread_id: str, duration_s: float = 0.0
+    bound: Bound,
+    values: Mapping[str, Any],
+    interrupts: Sequence[Any],
+    thread_id: str,
+    duration_s: float = 0.0,
 ) -> RunResult:
     """Read a result from the root's channels."""
     types = bound.schema.types
     records = [StepRecord.from_plain(record, types) for record in values.get("steps", ())]
-    ended, outcome = values.get("ended") or {}, values.get("outcome") or "cancelled"
+    ended: Any = values.get("ended") or {}
+    outcome: Any = values.get("outcome") or "cancelled"
     questions = tuple(question_from(item) for item in interrupts)
     state = SharedState(RootPlace(bound.flow, bound).values(values), schema=bound.schema, writable=False)
     key = f"output of {ended.get('path') or 'the run'}"
     return RunResult(
-        thread_id=thread_id, outcome="paused" if questions else outcome, reason=ended.get("reason"),
-        message=ended.get("message", ""), path=ended.get("path", ""), accepted=ended.get("accepted"),
+        thread_id=thread_id,
+        outcome="paused" if questions else outcome,
+        reason=ended.get("reason"),
+        message=ended.get("message", ""),
+        path=ended.get("path", ""),
+        accepted=ended.get("accepted"),
         stored=Stored(ended["value"], key, types) if ended.get("value") is not None else NOTHING,
-        state=state.snapshot(), messages=tuple(values.get("messages", ())),
+        state=state.snapshot(),
+        messages=tuple(values.get("messages", ())),
         bus=tuple(message_from_plain(decode(message, "bus", types)) for message in values.get("bus", ())),
         steps=tuple(record for record in records if record.kind != "flow" and record.is_final),
-        usage=Usage.total(record.usage for record in records), duration_s=duration_s, interrupts=questions,
-    )  # fmt: skip
+        usage=Usage.total(record.usage for record in records),
+        duration_s=duration_s,
+        interrupts=questions,
+    )
 
 
 def question_from(interrupt: Any) -> Question:

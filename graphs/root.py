@@ -27,6 +27,7 @@ from .channels import EMPTY_TURN, GIVEN, Turn, delta_from, update_from
 from .flow import FlowEnd
 
 GLOBAL_KEYS = 10_000
+NO_TURN: Turn = {"number": 0, "task": "", "before": 0, "started": 0.0}
 
 
 @dataclass(frozen=True)
@@ -43,16 +44,23 @@ class RootPlace:
         meter = Meter(self.bound.binding.limits, spent=spent, started=turn["started"])
         return Frame(snapshot, meter, current_run.get() or RunScope())
 
-    def snapshot(self, state: Mapping[str, Any], context: Any = None, shared: Mapping[str, Any] | None = None) -> Snapshot:
+    def snapshot(
+        self, state: Mapping[str, Any], context: Any = None, shared: Mapping[str, Any] | None = None
+    ) -> Snapshot:
         """What the channels say, seen from the root."""
-        turn: Turn = state.get("turn") or {"number": 0, "task": "", "before": 0, "started": 0.0}
+        turn: Turn = state.get("turn") or NO_TURN
         done = delta_from(state, self.bound.schema.types)
         values: Values = {**self.values(state), "global": shared or {}}
         base = Snapshot(
-            thread_id=str(_thread_id()), turn=turn["number"], task=turn["task"],
-            messages=tuple(state.get("messages", ())[: turn["before"]]), values=values,
-            schema=self.bound.schema, context=context, bundle_hash=turn.get("bundle", ""),
-        )  # fmt: skip
+            thread_id=str(_thread_id()),
+            turn=turn["number"],
+            task=turn["task"],
+            messages=tuple(state.get("messages", ())[: turn["before"]]),
+            values=values,
+            schema=self.bound.schema,
+            context=context,
+            bundle_hash=turn.get("bundle", ""),
+        )
         return base.apply(Delta(done.steps, (), done.bus, done.transcripts, done.delivered))
 
     def update(self, delta: Delta, state: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,18 +94,30 @@ class RootPlace:
         """Begin a turn: clear what the former one did, and say what this one is about."""
         earlier: list[AnyMessage] = list(state.get("messages", ()))
         task, before, said = _task(state.get("task"), earlier)
-        former: Turn = state.get("turn") or {"number": 0}
+        former: Turn = state.get("turn") or NO_TURN
         number = former["number"] + 1
-        said = [message if message.id else message.model_copy(update={"id": f"turn-{number}"}) for message in said]
+        said = [
+            message if message.id else message.model_copy(update={"id": f"turn-{number}"}) for message in said
+        ]
         turn: Turn = {
-            "number": number, "task": task, "before": before, "started": time.time(),
-            "definition": dict(self.bound.hashes), "bundle": self.bound.bundle,
-        }  # fmt: skip
+            "number": number,
+            "task": task,
+            "before": before,
+            "started": time.time(),
+            "definition": dict(self.bound.hashes),
+            "bundle": self.bound.bundle,
+        }
         kept = {key: held for key, held in state.get("transcripts", {}).items() if self._is_kept(key)}
         return {
-            **EMPTY_TURN, "transcripts": Overwrite(kept), "turn": turn, "messages": said, "output": None,
-            "outcome": "", "ended": {}, **self._channels(self.values(state)),
-        }  # fmt: skip
+            **EMPTY_TURN,
+            "transcripts": Overwrite(kept),
+            "turn": turn,
+            "messages": said,
+            "output": None,
+            "outcome": "",
+            "ended": {},
+            **self._channels(self.values(state)),
+        }
 
     def _is_kept(self, key: str) -> bool:
         unit = self.bound.units.get(key)
@@ -109,11 +129,20 @@ class RootPlace:
         end: FlowEnd = self.flow.end(frame.snapshot)
         good = end.status in ("done", "partial")
         ended = {
-            "reason": end.reason, "message": end.message, "path": end.path, "accepted": end.accepted,
-            "value": end.stored.plain if good else None, "text": end.text,
-        }  # fmt: skip
+            "reason": end.reason,
+            "message": end.message,
+            "path": end.path,
+            "accepted": end.accepted,
+            "value": end.stored.plain if good else None,
+            "text": end.text,
+        }
         said = [_answer(end, state, frame.snapshot)] if good and end.stored.plain is not None else []
-        return {"output": end.stored.value if good else None, "outcome": end.status, "ended": ended, "messages": said}
+        return {
+            "output": end.stored.value if good else None,
+            "outcome": end.status,
+            "ended": ended,
+            "messages": said,
+        }
 
 
 def _thread_id() -> str:

@@ -48,7 +48,9 @@ class RouterFlow(Flow):
             raise DefinitionError([Fault(self.id or "", "a RouterFlow needs at least one handler")])
         if self.default is not None and self.default not in made:
             known = ", ".join(made)
-            raise DefinitionError([Fault(self.id or "", f"default={self.default!r} is no handler; there are: {known}")])
+            raise DefinitionError(
+                [Fault(self.id or "", f"default={self.default!r} is no handler; there are: {known}")]
+            )
 
     def __hash__(self) -> int:
         return hash((self.router, tuple(self.handlers), self.default))
@@ -147,7 +149,8 @@ class RouterFlow(Flow):
 def _route_field(output: Any) -> str | None:
     names = _field_names(output)
     named = [name for name in ROUTE_FIELDS if name in names]
-    return (named or (names if len(names) == 1 else [None]))[0]
+    candidates = named or (names if len(names) == 1 else [])
+    return candidates[0] if candidates else None
 
 
 def _field_names(output: Any) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from ..core.errors import DefinitionError
@@ -43,7 +44,7 @@ class SequentialFlow(Flow):
     @property
     def edges(self) -> tuple[Edge, ...]:
         names = [START, *self.parts, END]
-        return tuple(Edge(source, target) for source, target in zip(names, names[1:], strict=False))
+        return tuple(Edge(source, target) for source, target in pairwise(names))
 
     def next(self, snapshot: Snapshot) -> tuple[Visit, ...]:
         inputs = snapshot.inputs
@@ -67,7 +68,9 @@ class SequentialFlow(Flow):
         partial = next((record for record in ran if record.status == "partial"), None)
         if partial is None or last.status != "done":
             return last
-        return FlowEnd("partial", partial.reason, partial.message, partial.path, last.stored, last.text, last.ends)
+        return FlowEnd(
+            "partial", partial.reason, partial.message, partial.path, last.stored, last.text, last.ends
+        )
 
     def __repr__(self) -> str:
         return f"SequentialFlow({', '.join(map(repr, self.steps))})"
@@ -83,5 +86,3 @@ def _flattened(part: Any) -> tuple[Any, ...]:
 
 def _passed_on(inputs: tuple[Input, ...]) -> Stored:
     return Stored.of(inputs[-1].output, "input") if inputs else NOTHING
-
-

@@ -35,7 +35,7 @@ def step(function: Function, *, id: str | None = None, when: Predicate | None = 
     >>> step(len, id="count").id
     'count'
     """
-    name = id or getattr(function, "__name__", type(function).__name__)
+    name = str(id or getattr(function, "__name__", type(function).__name__))
     return FunctionStep(function, "function" if name == "<lambda>" else name, when)
 
 
@@ -47,5 +47,3 @@ def as_part(part: Any) -> Any:
         return step(part)
     shown = getattr(part, "__name__", repr(part))
     raise DefinitionError([Fault("", f"{shown} cannot stand in a flow; give a unit, a flow or a function")])
-
-

@@ -17,8 +17,8 @@ from ..core.codec import encode
 from ..core.state import StateWrite
 from ..core.usage import Breach
 from .answers import parse_json_text
-from .calls import Call
 from .callrecords import keep_full_text
+from .calls import Call
 from .decide import Step, after_calls, done, failure, judge
 from .ending import checked
 from .frame import Frame
@@ -35,17 +35,17 @@ if TYPE_CHECKING:
 async def act(role: ReactRole, state: UnitState, runtime: Runtime[Frame]) -> dict[str, Any]:
     """Run the calls and answer every one of them. Returns the update of the unit's state."""
     frame = runtime.context
-    place = {"path": frame.snapshot.path, "unit": role.unit.id}
-    frame.run.turn_starts(**place)
+    path, unit = frame.snapshot.path, role.unit.id
+    frame.run.turn_starts(path, unit)
     try:
         written = await _acted(role, state, frame, runtime)
     except GraphInterrupt:
-        frame.run.turn_ends(**place)
+        frame.run.turn_ends(path, unit)
         raise
     except BaseException as error:
-        frame.run.turn_ends(**place, is_error=True, error=type(error).__name__)
+        frame.run.turn_ends(path, unit, error=type(error).__name__)
         raise
-    frame.run.turn_ends(**place)
+    frame.run.turn_ends(path, unit)
     return written
 
 
@@ -54,11 +54,16 @@ async def _acted(role: ReactRole, state: UnitState, frame: Frame, runtime: Runti
     frame.meter.report(frame.snapshot.path, counters.usage)
     message = state["messages"][-1]
     assert isinstance(message, AIMessage)
-    calls = [Call(c["id"] or "", c["name"], c["args"], counters.faults.get(c["id"] or "")) for c in message.tool_calls]
+    calls = [
+        Call(c["id"] or "", c["name"], c["args"], counters.faults.get(c["id"] or ""))
+        for c in message.tool_calls
+    ]
     tools = role.tools(frame.snapshot).by_wire
     wanted = [call for call in calls if call.error is None and call.name in tools]
     allowed, breach = _within_limits(wanted, frame)
-    counters = counters.but(usage=replace(counters.usage, tool_calls=counters.usage.tool_calls + len(allowed)))
+    counters = counters.but(
+        usage=replace(counters.usage, tool_calls=counters.usage.tool_calls + len(allowed))
+    )
     frame.meter.report(frame.snapshot.path, counters.usage)
     caller = _Calls(role, state, frame, runtime)
     results = dict(zip((c.id for c in allowed), await caller.run(allowed, tools), strict=True))
@@ -77,9 +82,15 @@ def _within_limits(wanted: list[Call], frame: Frame) -> tuple[list[Call], Breach
 
 
 def _settled(
-    role: ReactRole, state: UnitState, frame: Frame, counters: Counters, calls: Sequence[Call],
-    results: Mapping[str, CallResult], text: str, breach: Breach | None,
-) -> dict[str, Any]:  # fmt: skip
+    role: ReactRole,
+    state: UnitState,
+    frame: Frame,
+    counters: Counters,
+    calls: Sequence[Call],
+    results: Mapping[str, CallResult],
+    text: str,
+    breach: Breach | None,
+) -> dict[str, Any]:
     rules = rules_of(role, frame, counters, state, text)
     answers = {key: keep_full_text(result.message, result.output) for key, result in results.items()}
     step = after_calls(rules, counters, calls, answers, text)
@@ -89,7 +100,9 @@ def _settled(
     merged: UnitState = {**state, "writes": [*state.get("writes", []), *writes]}
     step = _returned(role, rules, step, results)
     if breach is not None and step.ending is None:
-        step = replace(step, counters=step.counters.but(next="end"), ending=failure("limit", str(breach), text))
+        step = replace(
+            step, counters=step.counters.but(next="end"), ending=failure("limit", str(breach), text)
+        )
     written = update(checked(role.unit, step, frame, merged, text), state, frame)
     published = [encode(m.to_plain(), "bus") for result in results.values() for m in result.bus]
     return written | ({"writes": writes} if writes else {}) | ({"bus": published} if published else {})
@@ -105,7 +118,11 @@ def _returned(role: ReactRole, rules: Any, step: Step, results: Mapping[str, Cal
     if role.unit.output is str:
         return replace(step, counters=ended, ending=done(text, text))
     for candidate in parse_json_text(text):
-        args = candidate if isinstance(candidate, dict) and not role.schema.wrapped else {role.schema.wrap_key: candidate}
+        args = (
+            candidate
+            if isinstance(candidate, dict) and not role.schema.wrapped
+            else {role.schema.wrap_key: candidate}
+        )
         verdict = judge(rules, Call("direct", RESOLVE, args, None))
         if verdict.problem is None:
             return replace(step, counters=ended, ending=done(verdict.plain, text))
@@ -133,16 +150,26 @@ class _Calls:
         if raised:
             # every task has recorded its own interrupt, so an empty one is raised for all
             pauses = all(isinstance(error, GraphInterrupt) for error in raised)
-            raise GraphInterrupt(()) if pauses else next(e for e in raised if not isinstance(e, GraphInterrupt))
+            raise (
+                GraphInterrupt(()) if pauses else next(e for e in raised if not isinstance(e, GraphInterrupt))
+            )
         return [CallResult.from_plain(result) for result in finished if not isinstance(result, BaseException)]
 
     def _task(self, number: int, call: Call, tools: Mapping[str, UnitTool]) -> Any:
         async def run_call(_: int) -> dict[str, Any]:
             return (await self._one(call, tools[call.name])).to_plain()
 
-        return task(run_call, name=f"{call.name}#{number}")(number)
+        named: Any = task(name=f"{call.name}#{number}")
+        return named(run_call)(number)
 
     async def _one(self, call: Call, tool: UnitTool) -> CallResult:
-        caller = Caller(self._frame, self._runtime, get_config(), self._messages, self._writes,
-                        self._role.unit.id, self._role.unit.output_cap)  # fmt: skip
+        caller = Caller(
+            self._frame,
+            self._runtime,
+            get_config(),
+            self._messages,
+            self._writes,
+            self._role.unit.id,
+            self._role.unit.output_cap,
+        )
         return await caller.run(call, tool)

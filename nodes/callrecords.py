@@ -38,7 +38,9 @@ def _records(made: Iterator[AIMessage], answers: dict[str, ToolMessage]) -> Iter
                 continue
             full = answer.additional_kwargs.get(FULL_TEXT)
             text = full if full is not None else message_text(answer)
-            yield ToolCallRecord(answer.tool_call_id, call["name"], call["args"], text, answer.status != "error")
+            yield ToolCallRecord(
+                answer.tool_call_id, call["name"], call["args"], text, answer.status != "error"
+            )
 
 
 def without_full_texts(messages: Sequence[BaseMessage]) -> tuple[BaseMessage, ...]:

@@ -88,7 +88,9 @@ def after_calls(
 ) -> Step:
     """Answer every call of a reply: `results` for the ordinary ones, `resolve` by the contract."""
     verdicts = {call.id: judge(rules, call) for call in calls if call.name == RESOLVE}
-    answers = {call.id: results.get(call.id) or _refusal(rules, call) for call in calls if call.name != RESOLVE}
+    answers = {
+        call.id: results.get(call.id) or _refusal(rules, call) for call in calls if call.name != RESOLVE
+    }
     failed = [call.name for call in calls if call.id in answers and answers[call.id].status == "error"]
     answers |= _resolve_answers(calls, verdicts, failed)
     messages = tuple(answers[call.id] for call in calls)
@@ -142,7 +144,9 @@ def _resolve_answers(
         if accepted:
             answers[call.id] = answer(call, "not used: another resolve of this reply was accepted")
         elif problem is not None:
-            answers[call.id] = answer(call, f"resolve: {problem}. Correct it and call resolve again.", error=True)
+            answers[call.id] = answer(
+                call, f"resolve: {problem}. Correct it and call resolve again.", error=True
+            )
         elif failed:
             names = ", ".join(dict.fromkeys(failed))
             told = f"not accepted, {names} failed; see its result, then call resolve again"
@@ -175,7 +179,10 @@ def _after_cut(rules: Rules, counters: Counters, reply: Reply) -> Step:
     why = "your reply hit the output limit" if length else "your reply broke off"
     told = f"{why}, so nothing of it was executed. Answer again, in less text or fewer calls."
     if reply.calls:
-        answers: tuple[BaseMessage, ...] = (reply.message, *(answer(c, f"not run: {told}", error=True) for c in reply.calls))
+        answers: tuple[BaseMessage, ...] = (
+            reply.message,
+            *(answer(c, f"not run: {told}", error=True) for c in reply.calls),
+        )
     else:
         answers = (*_kept(reply), reminder(told))
     counters = counters.but(bad=counters.bad + 1, next="think")
@@ -199,7 +206,11 @@ def _after_text(rules: Rules, counters: Counters, reply: Reply) -> Step:
         return Step((*_kept(reply), reminder(_reminder_text(unit, text))), counters)
     reason: Reason = "no-resolve" if text else "empty-reply"
     told = "the model wrote text and never called resolve" if text else "the model's replies were blank"
-    return Step(_kept(reply), counters.but(next="end"), failure(reason, f"{told}: {text[:500]!r}" if text else told, text))
+    return Step(
+        _kept(reply),
+        counters.but(next="end"),
+        failure(reason, f"{told}: {text[:500]!r}" if text else told, text),
+    )
 
 
 def _reminder_text(unit: WorkflowUnit[Any], text: str) -> str:
@@ -238,7 +249,9 @@ def _lifted(rules: Rules, reply: Reply) -> Reply | None:
     base = reply.message.id or "lifted"
     calls = tuple(Call(f"{base}:{n}", name, dict(args), None) for n, (name, args) in enumerate(written))
     asked = [{"id": call.id, "name": call.name, "args": call.args, "type": "tool_call"} for call in calls]
-    message = AIMessage("", id=reply.message.id, tool_calls=asked, usage_metadata=reply.message.usage_metadata)
+    message = AIMessage(
+        "", id=reply.message.id, tool_calls=asked, usage_metadata=reply.message.usage_metadata
+    )
     return replace(reply, message=message, calls=calls, text="")
 
 

@@ -48,9 +48,20 @@ def checked(unit: WorkflowUnit[Any], step: Step, frame: Frame, state: UnitState,
 def _progress(frame: Frame, counters: Counters, state: UnitState, text: str, *, resolved: bool) -> Progress:
     snapshot = frame.snapshot
     writes = [StateWrite(**write) for write in state.get("writes", [])]
-    shared = SharedState(snapshot.values_with_outputs(), path=snapshot.path, unit=memory_key(snapshot.path),
-                         schema=snapshot.schema, writes=writes, writable=False)  # fmt: skip
+    shared = SharedState(
+        snapshot.values_with_outputs(),
+        path=snapshot.path,
+        unit=memory_key(snapshot.path),
+        schema=snapshot.schema,
+        writes=writes,
+        writable=False,
+    )
     return Progress(
-        rounds=counters.rounds, resolved=resolved, stop_reason=counters.stop_reason, text=text,
-        state=shared, usage=counters.usage, elapsed_s=time.time() - counters.started,
-    )  # fmt: skip
+        rounds=counters.rounds,
+        resolved=resolved,
+        stop_reason=counters.stop_reason,
+        text=text,
+        state=shared,
+        usage=counters.usage,
+        elapsed_s=time.time() - counters.started,
+    )

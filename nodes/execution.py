@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.graph.state import CompiledStateGraph
 
 from ..core.bus import BusMessage
-from ..core.outcome import Reason, StopReason
+from ..core.outcome import Reason, Status, StopReason
 from ..core.records import ToolCallRecord
 from ..core.snapshot import Snapshot
 from ..core.state import StateWrite
@@ -22,7 +22,7 @@ from ..core.usage import Usage
 class Execution:
     """A role's result before the stages after it: typed output, or why there is none."""
 
-    status: str = "done"
+    status: Status = "done"
     reason: Reason | None = None
     message: str = ""
     stored: Stored = NOTHING

@@ -23,7 +23,9 @@ from .userconfig import in_config, user_config
 
 def thread_context(snapshot: Snapshot) -> ThreadContext:
     """The part of a Snapshot that a role function is promised, with the Snapshot itself."""
-    return ThreadContext(snapshot.thread_id, snapshot.depth, snapshot.bundle_hash, snapshot.task, snapshot.steps, snapshot)
+    return ThreadContext(
+        snapshot.thread_id, snapshot.depth, snapshot.bundle_hash, snapshot.task, snapshot.steps, snapshot
+    )
 
 
 async def execute_function(

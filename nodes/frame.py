@@ -44,15 +44,15 @@ class RunScope:
         for listener in self.listeners:
             _shielded(listener, event)
 
-    def turn_starts(self, *, path: str, unit: str) -> None:
+    def turn_starts(self, path: str, unit: str) -> None:
         """Begin a round at `path`, unless its first half has already begun it."""
         if path not in self.open_turns:
             self.open_turns.add(path)
             self.emit("turn_start", path, unit=unit)
 
-    def turn_ends(self, *, path: str, unit: str, is_error: bool = False, error: str | None = None) -> None:
+    def turn_ends(self, path: str, unit: str, error: str | None = None) -> None:
         self.open_turns.discard(path)
-        self.emit("turn_end", path, unit=unit, is_error=is_error, error=error)
+        self.emit("turn_end", path, unit=unit, is_error=error is not None, error=error)
 
     def publish(self, message: BusMessage) -> None:
         for publisher in self.publishers:

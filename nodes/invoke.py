@@ -41,18 +41,24 @@ class CallResult:
     def to_plain(self) -> dict[str, Any]:
         """The form in which a finished call waits for the others of its reply."""
         return {
-            "message": self.message, "output": self.output, "extra": list(self.extra), "returns": self.returns,
+            "message": self.message,
+            "output": self.output,
+            "extra": list(self.extra),
+            "returns": self.returns,
             "writes": [write.to_plain() for write in self.writes],
             "bus": [encode(message.to_plain(), "bus") for message in self.bus],
-        }  # fmt: skip
+        }
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> CallResult:
         return cls(
-            plain["message"], plain["output"], tuple(StateWrite(**write) for write in plain["writes"]),
-            tuple(message_from_plain(decode(m, "bus")) for m in plain["bus"]), tuple(plain["extra"]),
+            plain["message"],
+            plain["output"],
+            tuple(StateWrite(**write) for write in plain["writes"]),
+            tuple(message_from_plain(decode(m, "bus")) for m in plain["bus"]),
+            tuple(plain["extra"]),
             plain["returns"],
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,9 @@ class Caller:
     async def run(self, call: Call, tool: UnitTool) -> CallResult:
         """Run `call`. Never raises but for pauses, cancellation and what is no ordinary error."""
         path, run = self.frame.snapshot.path, self.frame.run
-        run.emit("tool_execution_start", path, unit=self.unit_id, tool=tool.name, call_id=call.id, args=call.args)
+        run.emit(
+            "tool_execution_start", path, unit=self.unit_id, tool=tool.name, call_id=call.id, args=call.args
+        )
         result: CallResult | None = None
         try:
             result = await self._guarded(call, tool)
@@ -78,8 +86,15 @@ class Caller:
         finally:
             content = result.message.content if result else "not finished"
             failed = result is None or result.message.status == "error"
-            run.emit("tool_execution_end", path, unit=self.unit_id, tool=tool.name, call_id=call.id,
-                     content=content, is_error=failed)  # fmt: skip
+            run.emit(
+                "tool_execution_end",
+                path,
+                unit=self.unit_id,
+                tool=tool.name,
+                call_id=call.id,
+                content=content,
+                is_error=failed,
+            )
 
     async def _guarded(self, call: Call, tool: UnitTool) -> CallResult:
         runtime = self._tool_runtime(call)
@@ -100,7 +115,10 @@ class Caller:
             return CallResult(answer(call, str(told), error=True))
 
     async def _invoke(self, call: Call, tool: UnitTool, runtime: ToolRuntime) -> Any:
-        args = {**{k: v for k, v in call.args.items() if k not in tool.injection.names}, **self._injected(tool, runtime)}
+        args = {
+            **{k: v for k, v in call.args.items() if k not in tool.injection.names},
+            **self._injected(tool, runtime),
+        }
         config = user_config(self.config, self.runtime, self.frame.snapshot.context)
         if tool.takes_call:
             asked = {"name": tool.tool.name, "args": args, "id": call.id, "type": "tool_call"}
@@ -109,13 +127,23 @@ class Caller:
 
     def _tool_runtime(self, call: Call) -> ToolRuntime:
         snapshot = self.frame.snapshot
-        shared = SharedState(snapshot.values_with_outputs(), path=snapshot.path, unit=memory_key(snapshot.path),
-                             schema=snapshot.schema, writes=list(self.writes))  # fmt: skip
+        shared = SharedState(
+            snapshot.values_with_outputs(),
+            path=snapshot.path,
+            unit=memory_key(snapshot.path),
+            schema=snapshot.schema,
+            writes=list(self.writes),
+        )
         return ToolRuntime(
-            state={**shared.snapshot(), "messages": list(self.messages)}, context=snapshot.context,
-            config=self.config, stream_writer=self.runtime.stream_writer, tool_call_id=call.id,
-            store=self.runtime.store, shared=shared, snapshot=snapshot,
-        )  # fmt: skip
+            state={**shared.snapshot(), "messages": list(self.messages)},
+            context=snapshot.context,
+            config=self.config,
+            stream_writer=self.runtime.stream_writer,
+            tool_call_id=call.id,
+            store=self.runtime.store,
+            shared=shared,
+            snapshot=snapshot,
+        )
 
     def _injected(self, tool: UnitTool, runtime: ToolRuntime) -> dict[str, Any]:
         given: dict[str, Any] = dict.fromkeys(tool.injection.runtime, runtime)
@@ -133,7 +161,9 @@ class Caller:
             value = answer(call, to_content(value, tool.name))  # type: ignore[arg-type]
         items = value if isinstance(value, list) else [value]
         updates = [_update_of(item) for item in items if isinstance(item, Command)]
-        said = [m for m in items if isinstance(m, ToolMessage)] + [m for u in updates for m in u.get("messages", [])]
+        said = [m for m in items if isinstance(m, ToolMessage)] + [
+            m for u in updates for m in u.get("messages", [])
+        ]
         for update in updates:
             writes += self._written(runtime, {k: v for k, v in update.items() if k != "messages"})
         own = next((m for m in said if isinstance(m, ToolMessage) and m.tool_call_id == call.id), None)
@@ -150,7 +180,9 @@ class Caller:
 
     def _capped(self, message: ToolMessage, call: Call, tool: UnitTool) -> tuple[ToolMessage, str | None]:
         content, full = cap(clean_content(message.content)[0] or NO_OUTPUT, self.cap)
-        changed = message.model_copy(update={"content": content, "id": f"{call.id}:answer", "name": tool.wire})
+        changed = message.model_copy(
+            update={"content": content, "id": f"{call.id}:answer", "name": tool.wire}
+        )
         return changed, full
 
 
@@ -167,11 +199,10 @@ def output_of(result: CallResult) -> str:
 def _update_of(command: Command[Any]) -> dict[str, Any]:
     if command.goto:
         raise ValueError("a tool of a unit cannot go to another node; return a value or Command(update=…)")
-    update = command.update or {}
-    return dict(update) if isinstance(update, Mapping) else dict(update)
+    return dict(command.update or {})
 
 
 def _problems(error: ValidationError) -> str:
-    return "; ".join(f"{'.'.join(str(part) for part in p['loc']) or 'arguments'}: {p['msg']}" for p in error.errors()[:5])
-
-
+    return "; ".join(
+        f"{'.'.join(str(part) for part in p['loc']) or 'arguments'}: {p['msg']}" for p in error.errors()[:5]
+    )

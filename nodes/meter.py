@@ -58,7 +58,9 @@ class Meter:
 
     def tool_breach(self) -> Breach:
         """The breach to report when tool calls ran out."""
-        return self._used_up("tool_calls") or (self.parent.tool_breach() if self.parent else Breach("tool_calls", 0))
+        return self._used_up("tool_calls") or (
+            self.parent.tool_breach() if self.parent else Breach("tool_calls", 0)
+        )
 
     def seconds_left(self) -> float | None:
         """Wall-clock seconds left to this part, over all levels; None is no limit."""

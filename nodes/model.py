@@ -27,7 +27,9 @@ OnDelta = Callable[[str], None]
 class ModelFailure(Exception):
     """The model gave no usable reply. `kind` says whose fault, `excerpt` what was seen."""
 
-    def __init__(self, kind: Literal["provider", "bad-model-reply"], excerpt: str, status: int | None = None) -> None:
+    def __init__(
+        self, kind: Literal["provider", "bad-model-reply"], excerpt: str, status: int | None = None
+    ) -> None:
         self.kind: Literal["provider", "bad-model-reply"] = kind
         self.excerpt = excerpt
         self.status = status
@@ -140,7 +142,9 @@ def as_failure(error: Exception) -> ModelFailure:
 
 
 def _brief(error: ValidationError) -> str:
-    return "; ".join(f"{_place(p['loc'])}: {p['msg']} (got {str(p['input'])[:200]!r})" for p in error.errors()[:3])
+    return "; ".join(
+        f"{_place(p['loc'])}: {p['msg']} (got {str(p['input'])[:200]!r})" for p in error.errors()[:3]
+    )
 
 
 def _place(location: Sequence[Any]) -> str:

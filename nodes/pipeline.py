@@ -81,7 +81,7 @@ def _stages(frame: Frame) -> Callable[..., Awaitable[None]]:
         if trace is not None:
             trace(name)
         if call is not None:
-            await task(call, name=name)(*args)
+            await task(name=name)(call)(*args)
 
     return stage
 
@@ -118,8 +118,13 @@ def _refused(execution: Execution, reason: Reason, why: object) -> Execution:
 
 
 def _state(snapshot: Snapshot, writes: tuple[StateWrite, ...]) -> SharedState:
-    return SharedState(snapshot.values_with_outputs(), path=snapshot.path, unit=memory_key(snapshot.path),
-                       schema=snapshot.schema, writes=list(writes))  # fmt: skip
+    return SharedState(
+        snapshot.values_with_outputs(),
+        path=snapshot.path,
+        unit=memory_key(snapshot.path),
+        schema=snapshot.schema,
+        writes=list(writes),
+    )
 
 
 async def _commit_global(execution: Execution, store: BaseStore | None) -> None:
@@ -140,12 +145,22 @@ def _delta(run: Run, execution: Execution, snapshot: Snapshot, started: float) -
     failed = execution.status == "failed"
     held = {"held": [write.to_plain() for write in execution.writes]} if failed and execution.writes else {}
     record = StepRecord(
-        path=snapshot.path, unit=run.unit.id, status=execution.status, reason=execution.reason,
-        message=execution.message, stored=execution.stored, text=execution.text,
-        tool_calls=execution.tool_calls, stop_reason=execution.stop_reason, usage=execution.usage,
-        started_at=started, duration_s=time.time() - started, metadata=held,
-        attempt=len(snapshot.attempts(snapshot.path)) + 1, definition=run.definition,
-    )  # fmt: skip
+        path=snapshot.path,
+        unit=run.unit.id,
+        status=execution.status,
+        reason=execution.reason,
+        message=execution.message,
+        stored=execution.stored,
+        text=execution.text,
+        tool_calls=execution.tool_calls,
+        stop_reason=execution.stop_reason,
+        usage=execution.usage,
+        started_at=started,
+        duration_s=time.time() - started,
+        metadata=held,
+        attempt=len(snapshot.attempts(snapshot.path)) + 1,
+        definition=run.definition,
+    )
     keeps = failed or run.unit.memory != "none"
     transcripts = {memory_key(snapshot.path): execution.transcript} if keeps and execution.transcript else {}
     writes = () if failed else execution.writes
@@ -160,25 +175,35 @@ def _messages(
     output = [UnitOutput(source=record.path, output=record.stored.plain)] if record.status != "failed" else []
     base = f"{snapshot.thread_id}:{snapshot.turn}:{record.id}"
     return tuple(
-        replace(message, id=message.id or f"{base}:{number}", path=message.path or record.path, timestamp=time.time())
+        replace(
+            message,
+            id=message.id or f"{base}:{number}",
+            path=message.path or record.path,
+            timestamp=time.time(),
+        )
         for number, message in enumerate([*published, *updates, *output])
     )
 
 
 def _emit_end(frame: Frame, unit: str, record: StepRecord) -> None:
     outcome = record.status if record.status in ("done", "partial", "failed") else "failed"
-    frame.run.emit("agent_end", record.path, unit=unit, outcome=outcome, reason=record.reason,
-                   error=record.message or None, is_error=record.status == "failed")  # fmt: skip
+    frame.run.emit(
+        "agent_end",
+        record.path,
+        unit=unit,
+        outcome=outcome,
+        reason=record.reason,
+        error=record.message or None,
+        is_error=record.status == "failed",
+    )
 
 
 def _ended_badly(frame: Frame, unit: str, error: BaseException) -> None:
     """Close the unit's events when it is paused, cancelled, or stopped by what is no failure."""
 
-
     paused = isinstance(error, GraphBubbleUp)
     outcome = "paused" if paused else "cancelled" if isinstance(error, asyncio.CancelledError) else "failed"
     told = None if paused else f"{type(error).__name__}: {error}"
-    frame.run.emit("agent_end", frame.snapshot.path, unit=unit, outcome=outcome, error=told,
-                   is_error=outcome == "failed")  # fmt: skip
-
-
+    frame.run.emit(
+        "agent_end", frame.snapshot.path, unit=unit, outcome=outcome, error=told, is_error=outcome == "failed"
+    )

@@ -60,14 +60,20 @@ class ReactRole:
 
     @cached_property
     def types(self) -> Types:
-        return registry_of(*(output for output in (self.unit.output, self.unit.salvage) if output is not None))
+        return registry_of(
+            *(output for output in (self.unit.output, self.unit.salvage) if output is not None)
+        )
 
     @cached_property
     def graph(self) -> CompiledStateGraph[Any, Any, Any, Any]:
-        async def think_node(state: UnitState, runtime: Runtime[Frame], config: RunnableConfig) -> dict[str, Any]:
+        async def think_node(
+            state: UnitState, runtime: Runtime[Frame], config: RunnableConfig
+        ) -> dict[str, Any]:
             return await think(self, state, runtime.context, config)
 
-        async def act_node(state: UnitState, runtime: Runtime[Frame], config: RunnableConfig) -> dict[str, Any]:
+        async def act_node(
+            state: UnitState, runtime: Runtime[Frame], config: RunnableConfig
+        ) -> dict[str, Any]:
             return await act(self, state, runtime)
 
         builder: Any = StateGraph(UnitState, context_schema=Frame)
@@ -76,7 +82,8 @@ class ReactRole:
         builder.add_edge(START, "think")
         builder.add_conditional_edges("think", _next, {"think": "think", "act": "act", "end": END})
         builder.add_conditional_edges("act", _next, {"think": "think", "end": END})
-        return builder.compile(name=self.unit.id)
+        graph: CompiledStateGraph[Any, Any, Any, Any] = builder.compile(name=self.unit.id)
+        return graph
 
     def tools(self, snapshot: Snapshot) -> Toolset:
         """The unit's tools; the same for every request of one run of the unit."""
@@ -99,15 +106,22 @@ class ReactRole:
         ending = Ending(**values["ending"])
         counters = Counters.from_plain(values.get("progress"))
         messages: list[BaseMessage] = values.get("messages", [])
-        stored = Stored(ending.value, f"output of {snapshot.path}", self.types) if ending.has_value else NOTHING
+        stored = (
+            Stored(ending.value, f"output of {snapshot.path}", self.types) if ending.has_value else NOTHING
+        )
         return Execution(
-            status=ending.status, reason=ending.reason, message=ending.message, stored=stored,
-            text=ending.text, stop_reason=ending.stop_reason, usage=counters.usage,
+            status=ending.status,
+            reason=ending.reason,
+            message=ending.message,
+            stored=stored,
+            text=ending.text,
+            stop_reason=ending.stop_reason,
+            usage=counters.usage,
             tool_calls=call_records(messages, snapshot),
             writes=tuple(StateWrite(**write) for write in values.get("writes", ())),
             bus=tuple(message_from_plain(decode(message, "bus")) for message in values.get("bus", ())),
             transcript=without_full_texts(messages),
-        )  # fmt: skip
+        )
 
     async def __call__(self, context: ThreadContext) -> Any:
         """Run the unit alone, outside a flow. Returns its output; raises RunError when it fails."""

@@ -18,7 +18,9 @@ from .unit import WorkflowUnit
 CONTINUE = "Continue."
 
 
-def request(unit: WorkflowUnit[Any], snapshot: Snapshot, transcript: Sequence[BaseMessage]) -> list[BaseMessage]:
+def request(
+    unit: WorkflowUnit[Any], snapshot: Snapshot, transcript: Sequence[BaseMessage]
+) -> list[BaseMessage]:
     """The messages of the next model call: one system message at most, and it is first."""
     prompt = unit.prompt if isinstance(unit.prompt, str) else unit.prompt(snapshot)
     earlier = snapshot.messages if unit.conversation else ()
@@ -60,9 +62,10 @@ def _task_text(snapshot: Snapshot, is_new: bool) -> list[str]:
 def _outputs(unit: WorkflowUnit[Any], snapshot: Snapshot) -> list[str]:
     if unit.sees == "all-steps":
         seen: Iterable[Input] = (
-            Input(step.path, step.output) for step in snapshot.steps
+            Input(step.path, step.output)
+            for step in snapshot.steps
             if step.kind != "flow" and step.status in ("done", "partial")
-        )  # fmt: skip
+        )
     else:
         seen = snapshot.inputs
     return [f"Output of {item.path}:\n{item.text or shown(item.output)}" for item in seen]
@@ -91,7 +94,9 @@ def as_messages(given: Any) -> list[BaseMessage]:
     raise TypeError(f"an input adapter returns text, content blocks or messages, not {type(given).__name__}")
 
 
-def numbered(messages: Iterable[BaseMessage], held: Sequence[BaseMessage], snapshot: Snapshot) -> list[BaseMessage]:
+def numbered(
+    messages: Iterable[BaseMessage], held: Sequence[BaseMessage], snapshot: Snapshot
+) -> list[BaseMessage]:
     """`messages` with an id each that is new in `held` and follows from the place it takes."""
     taken = {message.id for message in held}
     result: list[BaseMessage] = []
@@ -101,5 +106,3 @@ def numbered(messages: Iterable[BaseMessage], held: Sequence[BaseMessage], snaps
         taken.add(message.id)
         result.append(message)
     return result
-
-

@@ -22,9 +22,13 @@ from .unitstate import Ending
 
 
 async def salvaged(
-    unit: WorkflowUnit[Any], types: Types, ending: Ending, call: ModelCall,
-    sent: Sequence[BaseMessage], config: RunnableConfig,
-) -> tuple[Ending, Usage]:  # fmt: skip
+    unit: WorkflowUnit[Any],
+    types: Types,
+    ending: Ending,
+    call: ModelCall,
+    sent: Sequence[BaseMessage],
+    config: RunnableConfig,
+) -> tuple[Ending, Usage]:
     """`ending` as `partial` with a value of the unit's salvage type, or unchanged when there is none."""
     schema = output_schema(unit.salvage)
     wanted = json.dumps(schema.parameters(), ensure_ascii=False)

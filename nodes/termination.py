@@ -82,7 +82,9 @@ class StopReason(Policy):
     reason: StopWord = "stop"
 
     def __call__(self, progress: Progress) -> Stop | None:
-        return _terminated(f"the model stopped: {self.reason}") if progress.stop_reason == self.reason else None
+        return (
+            _terminated(f"the model stopped: {self.reason}") if progress.stop_reason == self.reason else None
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,9 @@ class Delegated(Policy):
     to: str | None = None
 
     def __call__(self, progress: Progress) -> Stop | None:
-        delegated = progress.delegated if self.to is None else [to for to in progress.delegated if to == self.to]
+        delegated = (
+            progress.delegated if self.to is None else [to for to in progress.delegated if to == self.to]
+        )
         return _terminated(f"it delegated to {delegated[0]}") if delegated else None
 
 
@@ -125,8 +129,12 @@ class Limit(Policy):
     limits: Limits
 
     def __call__(self, progress: Progress) -> Stop | None:
-        spent = {"tokens": progress.usage.tokens, "model_calls": progress.usage.model_calls,
-                 "tool_calls": progress.usage.tool_calls, "seconds": progress.elapsed_s}  # fmt: skip
+        spent = {
+            "tokens": progress.usage.tokens,
+            "model_calls": progress.usage.model_calls,
+            "tool_calls": progress.usage.tool_calls,
+            "seconds": progress.elapsed_s,
+        }
         for name, value in spent.items():
             limit = getattr(self.limits, name)
             if limit is not None and value >= limit and not progress.resolved:
@@ -146,6 +154,8 @@ def gates_resolve(policy: Policy | None) -> bool:
     """Whether `resolve` alone is not enough: it stands in an `&` with something else."""
     if isinstance(policy, AllOf):
         return any(isinstance(part, Resolved) for part in policy.policies)
-    return isinstance(policy, AnyOf) and any(gates_resolve(part) for part in policy.policies) and not any(
-        isinstance(part, Resolved) for part in policy.policies
+    return (
+        isinstance(policy, AnyOf)
+        and any(gates_resolve(part) for part in policy.policies)
+        and not any(isinstance(part, Resolved) for part in policy.policies)
     )

@@ -36,15 +36,15 @@ async def think(role: ReactRole, state: UnitState, frame: Frame, config: Runnabl
     spent = _used_up(role, frame, counters)
     if spent is not None:
         return await _given_up(role, state, frame, config, counters, spent)
-    run, place = frame.run, {"path": frame.snapshot.path, "unit": role.unit.id}
-    run.turn_starts(**place)
+    run, path, unit = frame.run, frame.snapshot.path, role.unit.id
+    run.turn_starts(path, unit)
     try:
         step = await _round(role, state, frame, config, counters)
     except BaseException as error:
-        run.turn_ends(**place, is_error=True, error=type(error).__name__)
+        run.turn_ends(path, unit, error=type(error).__name__)
         raise
     if step.counters.next != "act":
-        run.turn_ends(**place)
+        run.turn_ends(path, unit)
     return update(step, state, frame)
 
 
@@ -75,7 +75,9 @@ async def _given_up(
     if role.unit.salvage is not None and counters.rounds:
         call = role.call(role.tools(frame.snapshot), None, bare=True)
         sent = request(role.unit, frame.snapshot, messages)
-        ending, usage = await salvaged(role.unit, role.types, ending, call, sent, _metadata(role, frame, config))
+        ending, usage = await salvaged(
+            role.unit, role.types, ending, call, sent, _metadata(role, frame, config)
+        )
         counters = counters.but(usage=counters.usage + usage)
     return update(Step((), counters.but(next="end"), ending), state, frame)
 
@@ -136,7 +138,9 @@ async def _timed(
         error = str(failed) or type(failed).__name__
         raise
     finally:
-        run.emit("message_end", path, unit=role.unit.id, message=message, is_error=message is None, error=error)
+        run.emit(
+            "message_end", path, unit=role.unit.id, message=message, is_error=message is None, error=error
+        )
 
 
 def _metadata(role: ReactRole, frame: Frame, config: RunnableConfig) -> RunnableConfig:
@@ -151,7 +155,7 @@ def _tool_choice(role: ReactRole, counters: Counters) -> str | None:
 
 
 def _normalised(raw: AIMessage, held: Sequence[BaseMessage], frame: Frame, counters: Counters) -> Reply:
-    taken = {call["id"] for m in held if isinstance(m, AIMessage) for call in m.tool_calls}
+    taken = {str(call["id"]) for m in held if isinstance(m, AIMessage) for call in m.tool_calls}
     base = f"{frame.snapshot.path}:{frame.snapshot.turn}.{counters.rounds}"
     streamed = isinstance(raw, AIMessageChunk)
     return normalise_reply(raw, taken=taken, new_id=lambda number: _call_id(base, number), streamed=streamed)
@@ -169,7 +173,9 @@ def _after_failure(role: ReactRole, counters: Counters, failed: ModelFailure) ->
     if counters.bad >= role.unit.reply_attempts:
         told = f"the model's replies could not be read {counters.bad} times in a row: {failed.excerpt}"
         return Step((), counters.but(next="end"), failure("bad-model-reply", told))
-    told = f"Your last reply could not be read ({failed.excerpt[:200]}). Tool arguments must be one JSON object."
+    told = (
+        f"Your last reply could not be read ({failed.excerpt[:200]}). Tool arguments must be one JSON object."
+    )
     return Step((reminder(told),), counters)
 
 

@@ -13,7 +13,6 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.prebuilt import InjectedState, InjectedStore
 from langgraph.prebuilt import ToolRuntime as LangGraphToolRuntime
 from langgraph.types import Command, interrupt
-
 from pydantic_core.core_schema import CoreSchema, is_instance_schema
 
 from ..core.bus import BusMessage
@@ -83,8 +82,10 @@ class UnitTool:
     @property
     def takes_call(self) -> bool:
         """Whether it needs the whole tool call instead of its arguments alone."""
-        return isinstance(self.tool, StructuredTool) or bool(self.injection.call_id) or (
-            self.tool.response_format == "content_and_artifact"
+        return (
+            isinstance(self.tool, StructuredTool)
+            or bool(self.injection.call_id)
+            or (self.tool.response_format == "content_and_artifact")
         )
 
 
@@ -107,12 +108,21 @@ def toolset(unit_id: str, tools: Sequence[Any], resolve: dict[str, Any] | None) 
     """
     made = [as_tool(tool, unit_id) for tool in tools]
     names = [tool.name for tool in made]
-    taken = [Fault(unit_id, f"tool {name!r} has a name that the framework uses") for name in names if name in RESERVED_NAMES]
-    twice = [Fault(unit_id, f"two tools are named {name!r}") for name in sorted({n for n in names if names.count(n) > 1})]
+    taken = [
+        Fault(unit_id, f"tool {name!r} has a name that the framework uses")
+        for name in names
+        if name in RESERVED_NAMES
+    ]
+    twice = [
+        Fault(unit_id, f"two tools are named {name!r}")
+        for name in sorted({n for n in names if names.count(n) > 1})
+    ]
     if taken or twice:
         raise DefinitionError(taken + twice)
     wires = wire_names([*names, RESOLVE])
-    entries = {wires[t.name]: UnitTool(t.name, wires[t.name], _with_shown_result(t), injection_of(t)) for t in made}
+    entries = {
+        wires[t.name]: UnitTool(t.name, wires[t.name], _with_shown_result(t), injection_of(t)) for t in made
+    }
     schemas = [_schema(entry) for entry in entries.values()]
     return Toolset(entries, tuple(schemas if resolve is None else [*schemas, resolve]))
 
@@ -180,10 +190,12 @@ def _with_shown_result(tool: BaseTool) -> BaseTool:
     if not isinstance(tool, StructuredTool):
         return tool
     paired = tool.response_format == "content_and_artifact"
-    return tool.model_copy(update={
-        "func": _shown(tool.func, tool.name, paired) if tool.func else None,
-        "coroutine": _shown_async(tool.coroutine, tool.name, paired) if tool.coroutine else None,
-    })  # fmt: skip
+    return tool.model_copy(
+        update={
+            "func": _shown(tool.func, tool.name, paired) if tool.func else None,
+            "coroutine": _shown_async(tool.coroutine, tool.name, paired) if tool.coroutine else None,
+        }
+    )
 
 
 def _shown(function: Callable[..., Any], name: str, paired: bool) -> Callable[..., Any]:

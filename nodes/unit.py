@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal
 
 from langgraph.types import RetryPolicy
+from typing_extensions import TypeVar
 
 from ..core.conditions import Predicate
 from ..core.errors import DefinitionError, Fault
@@ -18,7 +19,7 @@ from ..core.usage import Limits
 from .schema import output_schema
 from .termination import Policy
 
-T = TypeVar("T")
+T = TypeVar("T", default=str)
 
 Prompt = str | Callable[[Snapshot], str]
 Tools = Sequence[Any] | Callable[[Snapshot], Sequence[Any]]
@@ -47,7 +48,7 @@ class WorkflowUnit(Part, Generic[T]):
 
     id: str
     prompt: Prompt = ""
-    output: Any = str
+    output: type[T] = str  # type: ignore[assignment]
     tools: Tools = ()
     input_adapter: InputAdapter | None = None
     output_adapter: OutputAdapter | None = None
@@ -87,7 +88,9 @@ class WorkflowUnit(Part, Generic[T]):
         """A variant of this unit. Raises DefinitionError for a field that does not exist."""
         known = {f.name for f in fields(self)}
         if unknown := sorted(set(changes) - known):
-            raise DefinitionError([Fault(self.id, f"a unit has no {', '.join(unknown)}; it has {', '.join(sorted(known))}")])
+            raise DefinitionError(
+                [Fault(self.id, f"a unit has no {', '.join(unknown)}; it has {', '.join(sorted(known))}")]
+            )
         return replace(self, **changes)
 
     def __repr__(self) -> str:
@@ -118,4 +121,8 @@ def _output_fault(output: Any) -> str | None:
 
 
 def _prompt_fault(prompt: Any) -> str | None:
-    return None if isinstance(prompt, str) or callable(prompt) else f"prompt must be text or a function, not {prompt!r}"
+    return (
+        None
+        if isinstance(prompt, str) or callable(prompt)
+        else f"prompt must be text or a function, not {prompt!r}"
+    )

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, TypedDict
 from langchain_core.messages import AnyMessage
 from langgraph.channels import BinaryOperatorAggregate, DeltaChannel
 
+from ..core.outcome import Reason, StopReason
 from ..core.usage import Usage
 
 DELTA_CHANNELS = True
@@ -73,7 +74,7 @@ class Counters:
     started: float = 0.0
     usage: Usage = Usage()
     unforced: bool = False
-    stop_reason: str = "stop"
+    stop_reason: StopReason = "stop"
     faults: dict[str, str] = field(default_factory=dict)
 
     def to_plain(self) -> dict[str, Any]:
@@ -99,14 +100,12 @@ class Ending:
     """How a unit ended: `value` is the plain form of its typed output."""
 
     status: Literal["done", "partial", "failed"]
-    reason: str | None = None
+    reason: Reason | None = None
     message: str = ""
     text: str = ""
     has_value: bool = False
     value: Any = None
-    stop_reason: str = "stop"
+    stop_reason: StopReason = "stop"
 
     def to_plain(self) -> dict[str, Any]:
         return asdict(self)
-
-

@@ -29,7 +29,7 @@ async def in_config(config: RunnableConfig, function: Callable[..., Any], *args:
     """Call the user's `function` with `config` around it: awaited when async, else in a thread."""
 
     async def called() -> Any:
-        if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):
+        if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
             return await function(*args)
         result = await asyncio.to_thread(function, *args)
         return await result if inspect.isawaitable(result) else result

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plait.nodes.answers import match_label, normalise_label, parse_json_text, without_thinking
@@ -111,6 +111,7 @@ def test_labels_that_look_alike_are_matched_exactly_or_not_at_all(text: str, lab
     assert match_label(text, ["C", "C#", "go"]) == label
 
 
+@settings(deadline=None)
 @given(st.text(alphabet='{}[]":,a1 \\`<>/think\n'))
 def test_any_text_can_be_read(text: str) -> None:
     parse_json_text(text)

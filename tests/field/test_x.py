@@ -1,0 +1,2 @@
+from ..support import X
+def test_a(): assert X
