@@ -28,7 +28,7 @@ help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
 
 demo: $(VENV)/.base
-	@$(BIN)/python -m plait.examples.accounting_router --file examples/data/messages.txt
+	@$(BIN)/python -m plait.examples.accounting_router --demo
 
 test: $(VENV)/.test
 	@$(BIN)/python -P -m pytest $(ARGS)

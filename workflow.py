@@ -13,7 +13,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from .adapters.models import resolve_model
-from .adapters.stores import Source, check_url, saver_source, store_source
+from .adapters.source import Source
+from .adapters.stores import check_url, saver_for, saver_source, store_source
 from .core.errors import DefinitionError, NothingToResume, PlaitError, ThreadPaused
 from .core.events import Event
 from .core.ports import EMPTY_PLANE, Plane, Question
@@ -27,6 +28,7 @@ from .graphs.drive import Drive
 from .graphs.foreign import Enter, Leave, node_of
 from .graphs.result import RunResult, question_from
 from .graphs.rewind import check_definition, rewound
+from .graphs.roletable import WorkflowDefinition, role_table
 from .graphs.step import as_part
 from .thread import Thread
 
@@ -235,13 +237,13 @@ class Workflow:
         self, thread_id: str | None, context: Any = None, config: RunnableConfig | None = None
     ) -> AsyncIterator[Drive]:
         async with self._savers.use() as saver, self._stores.use() as store:
-            graph = self.graph.copy({"checkpointer": saver, "store": store})
-            given = (config or {}).get("configurable", {}).get("thread_id")
-            named = thread_id or given
+            named = thread_id or (config or {}).get("configurable", {}).get("thread_id")
+            thread = str(named or uuid4())
+            graph = self.graph.copy({"checkpointer": saver_for(saver, thread), "store": store})
             yield Drive(
                 self.bound,
                 graph,
-                str(named or uuid4()),
+                thread,
                 is_new=named is None,
                 context=context,
                 config=config or {},
@@ -272,13 +274,24 @@ class Workflow:
             raise NothingToResume(
                 f"thread {drive.thread_id!r} ended {ended!r}; start a new turn with run(...)"
             )
-        await drive.update(rewound(state.values), as_node=ENTER)
-        return None
+        return Command(update=rewound(state.values), goto=ENTER)
 
     def _allowed(self) -> list[tuple[str, str]]:
         """Classes that may come back from checkpoints as objects: those of the definition."""
         importable = (name.split(":") for name in self.bound.schema.types if "<locals>" not in name)
         return [(module, name) for module, name in importable if "." not in name]
+
+
+def create_workflow(
+    definition: WorkflowDefinition, binding: AdapterBinding | AdapterFn, **options: Any
+) -> Workflow:
+    """A workflow over a role table, on the same engine; options are those of `Workflow`.
+
+    `binding` says how each role is executed: one adapter for all, or overrides by role name.
+    Raises DefinitionError with every fault of the table.
+    """
+    adapters = binding if isinstance(binding, AdapterBinding) else AdapterBinding(binding)
+    return Workflow(role_table(definition), adapter=adapters.default, overrides=adapters.overrides, **options)
 
 
 def _input(task: Any, state: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -301,4 +314,4 @@ def _answers(thread_id: str, questions: Sequence[Question], answers: Any) -> dic
     )
 
 
-__all__ = ["RunResult", "Thread", "Workflow"]
+__all__ = ["RunResult", "Thread", "Workflow", "create_workflow"]

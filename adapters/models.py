@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from ..core.errors import DefinitionError, MissingExtra
+from .thinking import with_thinking_level
 
 CLASSES = {
     "openai": ("langchain_openai", "ChatOpenAI"),
@@ -23,14 +24,17 @@ CLASSES = {
 }
 
 
-def resolve_model(model: Any) -> Any:
-    """A chat model for `"provider:model"`; a model instance as it is.
+def resolve_model(model: Any, level: str | None = None) -> Any:
+    """A chat model for `"provider:model"`; a model instance as it is; thinking at `level` if given.
 
-    Raises DefinitionError for a name without a known provider, MissingExtra when the provider's
-    package is not installed.
+    Raises DefinitionError for a name without a known provider and for a level that the model does
+    not have, MissingExtra when the provider's package is not installed.
     """
-    if not isinstance(model, str):
-        return model
+    made = _loaded(model) if isinstance(model, str) else model
+    return made if level is None else with_thinking_level(made, level)
+
+
+def _loaded(model: str) -> Any:
     provider, colon, name = model.partition(":")
     if not colon or not name or provider not in CLASSES:
         known = ", ".join(sorted(CLASSES))

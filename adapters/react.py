@@ -24,7 +24,7 @@ class ReactAdapter:
         return ReactRole(WorkflowUnit("role", prompt=prompt, output=schema), self.model)
 
     def for_unit(self, unit: WorkflowUnit[Any], labels: Labels | None = None) -> ReactRole:
-        model = self.model if unit.model is None else resolve_model(unit.model)
+        model = resolve_model(self.model if unit.model is None else unit.model, unit.thinking_level)
         return ReactRole(unit, model, labels)
 
 

@@ -103,9 +103,9 @@ EMPTY_PLANE = Plane()
 
 
 class ModelResolver(Protocol):
-    """Turns `"provider:model"` into a chat model."""
+    """Turns `"provider:model"` into a chat model, which thinks at `level` if one is given."""
 
-    def __call__(self, name: str, /) -> Any: ...
+    def __call__(self, model: Any, level: str | None = None, /) -> Any: ...
 
 
 class StoreOpener(Protocol):

@@ -24,10 +24,12 @@ from .flow import Flow
 from .router import RouterFlow, declared_labels
 
 
-def no_names(model: Any) -> Any:
+def no_names(model: Any, level: str | None = None) -> Any:
     """Takes model instances only; names are resolved where a Workflow is composed."""
     if isinstance(model, str):
         raise DefinitionError(f"model {model!r} is a name; give a model instance here, or use Workflow(…)")
+    if level is not None:
+        raise DefinitionError("thinking_level is set where a Workflow is composed; use Workflow(…)")
     return model
 
 
@@ -45,7 +47,7 @@ class Binding:
         """How `unit` is executed: its own adapter, an override, its model, the default."""
         adapter = unit.adapter or self.adapters.overrides.get(unit.id)
         if adapter is None and unit.model is not None:
-            return ReactRole(unit, self.resolve(unit.model), labels)
+            return ReactRole(unit, self.resolve(unit.model, unit.thinking_level), labels)
         adapter = adapter or self.adapters.default
         if adapter is not None:
             whole = getattr(adapter, "for_unit", None)
@@ -54,7 +56,7 @@ class Binding:
             raise DefinitionError(
                 [Fault(unit.id, "no model: give Workflow(model=…), an adapter, or the unit's own")]
             )
-        return ReactRole(unit, self.resolve(self.model), labels)
+        return ReactRole(unit, self.resolve(self.model, unit.thinking_level), labels)
 
 
 @dataclass(frozen=True)

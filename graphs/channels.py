@@ -136,6 +136,7 @@ class RootState(FlowState, total=False):
     output: Any
     outcome: str
     ended: Ended
+    rewind: Annotated[bool, EphemeralValue]
 
 
 def delta_from(state: Mapping[str, Any], types: Types) -> Delta:

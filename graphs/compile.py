@@ -64,8 +64,19 @@ def _add_parts(builder: Any, place: Place, *, first: str, last: str) -> None:
     named = {START: first, END: last}
     for source in (START, *place.flow.parts):
         found = [named.get(e.target, e.target) for e in place.flow.edges if e.source == source]
-        targets = dict.fromkeys([*found, last])
-        builder.add_conditional_edges(named.get(source, source), _route(place, last), list(targets))
+        ways = Ways({target: target for target in (*found, last)})
+        builder.add_conditional_edges(named.get(source, source), _route(place, last), ways)
+
+
+class Ways(dict[str, str]):
+    """The edges that are drawn from a part. A resumed flow may go anywhere: to the part that failed."""
+
+    def __missing__(self, key: str) -> str:
+        return key
+
+    def copy(self) -> Ways:
+        """LangGraph keeps a copy, which has to stay one of these."""
+        return Ways(self)
 
 
 def _node(key: str, part: Any, place: Place) -> NodeFunction:

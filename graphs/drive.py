@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -108,9 +108,6 @@ class Drive:
 
     async def state(self, *, subgraphs: bool = False) -> Any:
         return await self.graph.aget_state(self.full_config, subgraphs=subgraphs)
-
-    async def update(self, values: Mapping[str, Any], *, as_node: str) -> None:
-        await self.graph.aupdate_state(self.full_config, dict(values), as_node=as_node)
 
     async def questions(self) -> list[Question]:
         return [question_from(item) for item in (await self.state()).interrupts]

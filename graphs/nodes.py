@@ -20,7 +20,7 @@ from ..core.records import StepRecord
 from ..core.snapshot import Snapshot
 from ..core.stored import NOTHING, Stored
 from ..nodes.execution import Execution, GraphRole
-from ..nodes.executor import execute_function
+from ..nodes.executor import execute_function, execute_graph
 from ..nodes.frame import Frame
 from ..nodes.meter import Meter
 from ..nodes.pipeline import Run, run_unit
@@ -115,9 +115,7 @@ def unit_node(key: str, unit: WorkflowUnit[Any], place: Place) -> NodeFunction:
 
         async def node(state: dict[str, Any], runtime: Runtime[Any]) -> dict[str, Any]:
             async def execute(frame: Frame) -> Execution:
-                entered = role.enter(frame.snapshot)
-                values = await graph.ainvoke(entered, {"recursion_limit": _steps(unit)}, context=frame)
-                return role.leave(values, frame.snapshot)
+                return await execute_graph(unit, role, graph, frame)
 
             return await visited(key, place, state, runtime, lambda f, r: unit_run(f, r, execute))
 
@@ -130,11 +128,6 @@ def unit_node(key: str, unit: WorkflowUnit[Any], place: Place) -> NodeFunction:
         return await visited(key, place, state, runtime, lambda f, r: unit_run(f, r, execute))
 
     return plain_node
-
-
-def _steps(unit: WorkflowUnit[Any]) -> int:
-    """Supersteps that a unit's rounds can take at most; its own budgets end it sooner."""
-    return 4 * (unit.max_rounds + unit.reply_attempts + 4)
 
 
 def step_node(key: str, part: FunctionStep, place: Place) -> NodeFunction:
@@ -232,7 +225,7 @@ class InnerPlace:
         given: Frame = runtime.context
         done = delta_from(state, self.bound.schema.types)
         for record in done.steps:
-            given.meter.report(record.id, record.usage)
+            given.meter.report(record.path, record.usage)  # in place of what it reported while it ran
         return given.at(given.snapshot.apply(done))
 
     def update(self, delta: Delta, state: Mapping[str, Any]) -> dict[str, Any]:

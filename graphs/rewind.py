@@ -22,7 +22,7 @@ def rewound(values: Mapping[str, Any]) -> dict[str, Any]:
     spent = Usage.total(record.usage for record in records)
     turn = {**values["turn"], "started": time.time(), "floor": spent.to_plain()}
     again = [record.rewound().to_plain() for record in records if record.status in UNDONE]
-    return {"steps": again, "turn": turn, "outcome": "", "ended": {}}
+    return {"steps": again, "turn": turn, "outcome": "", "ended": {}, "rewind": True}
 
 
 def check_definition(bound: Bound, thread_id: str, state: Any) -> None:

@@ -91,7 +91,12 @@ class RootPlace:
         return {"state": Overwrite(dict(values.get("workflow", {}))), "scopes": scopes}
 
     async def begin(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> dict[str, Any]:
-        """Begin a turn: clear what the former one did, and say what this one is about."""
+        """Begin a turn: clear what the former one did, and say what this one is about.
+
+        A turn that a resume takes up again (`rewind`) stays as it is.
+        """
+        if state.get("rewind"):
+            return {}
         earlier: list[AnyMessage] = list(state.get("messages", ()))
         task, before, said = _task(state.get("task"), earlier)
         former: Turn = state.get("turn") or NO_TURN

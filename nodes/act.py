@@ -51,7 +51,7 @@ async def act(role: ReactRole, state: UnitState, runtime: Runtime[Frame]) -> dic
 
 async def _acted(role: ReactRole, state: UnitState, frame: Frame, runtime: Runtime[Frame]) -> dict[str, Any]:
     counters = Counters.from_plain(state.get("progress"))
-    frame.meter.report(frame.snapshot.path, counters.usage)
+    frame.meter.report(frame.meter_key, counters.usage)
     message = state["messages"][-1]
     assert isinstance(message, AIMessage)
     calls = [
@@ -64,7 +64,7 @@ async def _acted(role: ReactRole, state: UnitState, frame: Frame, runtime: Runti
     counters = counters.but(
         usage=replace(counters.usage, tool_calls=counters.usage.tool_calls + len(allowed))
     )
-    frame.meter.report(frame.snapshot.path, counters.usage)
+    frame.meter.report(frame.meter_key, counters.usage)
     caller = _Calls(role, state, frame, runtime)
     results = dict(zip((c.id for c in allowed), await caller.run(allowed, tools), strict=True))
     results |= {call.id: refused(call, str(breach)) for call in wanted[len(allowed) :]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
@@ -22,15 +22,19 @@ def keep_full_text(message: ToolMessage, text: str | None) -> ToolMessage:
     return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, FULL_TEXT: text}})
 
 
-def call_records(messages: Sequence[BaseMessage], snapshot: Snapshot) -> tuple[ToolCallRecord, ...]:
-    """One record for each ordinary call of this pass, in order."""
+def call_records(
+    messages: Sequence[BaseMessage], snapshot: Snapshot, names: Mapping[str, str] | None = None
+) -> tuple[ToolCallRecord, ...]:
+    """One record for each ordinary call of this pass, in order; `names` leads from the wire to given names."""
     held = {message.id for message in snapshot.transcript(snapshot.path)}
     answers = {m.tool_call_id: m for m in messages if isinstance(m, ToolMessage)}
     made = (m for m in messages if isinstance(m, AIMessage) and m.id not in held)
-    return tuple(_records(made, answers))
+    return tuple(_records(made, answers, names or {}))
 
 
-def _records(made: Iterator[AIMessage], answers: dict[str, ToolMessage]) -> Iterator[ToolCallRecord]:
+def _records(
+    made: Iterator[AIMessage], answers: Mapping[str, ToolMessage], names: Mapping[str, str]
+) -> Iterator[ToolCallRecord]:
     for message in made:
         for call in message.tool_calls:
             answer = answers.get(call["id"] or "")
@@ -38,9 +42,8 @@ def _records(made: Iterator[AIMessage], answers: dict[str, ToolMessage]) -> Iter
                 continue
             full = answer.additional_kwargs.get(FULL_TEXT)
             text = full if full is not None else message_text(answer)
-            yield ToolCallRecord(
-                answer.tool_call_id, call["name"], call["args"], text, answer.status != "error"
-            )
+            name = names.get(call["name"], call["name"])
+            yield ToolCallRecord(answer.tool_call_id, name, call["args"], text, answer.status != "error")
 
 
 def without_full_texts(messages: Sequence[BaseMessage]) -> tuple[BaseMessage, ...]:

@@ -126,7 +126,7 @@ def judge(rules: Rules, call: Call) -> Verdict:
     try:
         args = rules.labels.arguments(call.args) if rules.labels else call.args
         value = rules.schema.validate(args)
-        refused = rules.check(value) if rules.check else None
+        refused = (rules.labels and rules.labels.fault(args)) or (rules.check(value) if rules.check else None)
         return Verdict(problem=refused) if refused else Verdict(encode(value, RESOLVE, rules.types))
     except (InvalidOutput, ValueRefused) as error:
         return Verdict(problem=str(error))
@@ -195,7 +195,7 @@ def _after_cut(rules: Rules, counters: Counters, reply: Reply) -> Step:
 
 def _after_text(rules: Rules, counters: Counters, reply: Reply) -> Step:
     unit, text = rules.unit, reply.text
-    if text and unit.answer == "text":
+    if text and unit.answer == "text" and rules.labels is None:
         return Step((reply.message,), counters.but(next="end"), done(text, text))
     if text and unit.accept_json_text and (plain := _json_answer(rules, text)) is not None:
         return Step((reply.message,), counters.but(next="end"), done(plain.plain, text))
@@ -203,7 +203,7 @@ def _after_text(rules: Rules, counters: Counters, reply: Reply) -> Step:
         return Step((reply.message,), counters.but(next="end"), done(label.plain, text))
     counters = counters.but(reminders=counters.reminders + 1, next="think")
     if counters.reminders <= unit.reminders:
-        return Step((*_kept(reply), reminder(_reminder_text(unit, text))), counters)
+        return Step((*_kept(reply), reminder(_reminder_text(rules, text))), counters)
     reason: Reason = "no-resolve" if text else "empty-reply"
     told = "the model wrote text and never called resolve" if text else "the model's replies were blank"
     return Step(
@@ -213,9 +213,12 @@ def _after_text(rules: Rules, counters: Counters, reply: Reply) -> Step:
     )
 
 
-def _reminder_text(unit: WorkflowUnit[Any], text: str) -> str:
-    if unit.answer == "text":
-        return "Your last reply was empty. Write your answer."
+def _reminder_text(rules: Rules, text: str) -> str:
+    if rules.unit.answer == "text":
+        named = (
+            f"Answer with one of: {', '.join(rules.labels.names)}." if rules.labels else "Write your answer."
+        )
+        return f"{'That names none of the labels' if text else 'Your last reply was empty'}. {named}"
     seen = "That was text only" if text else "Your last reply was empty"
     return f"{seen}. Call a tool, or call `{RESOLVE}` with the final result to end."
 

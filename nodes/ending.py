@@ -26,7 +26,7 @@ def policy_check(
 
     def check(_: Any) -> str | None:
         stop = policy(_progress(frame, counters, state, text, resolved=True))
-        return None if stop else f"not accepted yet: {policy} does not hold"
+        return None if stop and stop.status == "done" else f"not accepted yet: {policy} does not hold"
 
     return check
 

@@ -16,6 +16,7 @@ from ..core.snapshot import Snapshot
 from ..core.state import StateWrite
 from ..core.stored import NOTHING, Stored
 from ..core.usage import Usage
+from .frame import Frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +38,12 @@ class Execution:
 
 @runtime_checkable
 class GraphRole(Protocol):
-    """A role with a graph behind it, run with a Frame as its context."""
+    """A role with a graph behind it, which stands in the unit's node and is drawn there."""
 
     graph: CompiledStateGraph[Any, Any, Any, Any]
+
+    def context(self, frame: Frame) -> Any:
+        """The graph's runtime context: the Frame for Plait's own, the user's for any other."""
 
     def enter(self, snapshot: Snapshot) -> dict[str, Any]:
         """The graph's input."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
 from typing import Any
 
-from langchain_core.callbacks import UsageMetadataCallbackHandler
+from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from ..core.codec import registry_of
@@ -14,11 +17,13 @@ from ..core.errors import PlaitError, RunError, ValueRefused
 from ..core.roles import RoleFn, ThreadContext
 from ..core.snapshot import Snapshot
 from ..core.stored import Stored
-from ..core.usage import Usage
-from .execution import Execution
+from .execution import Execution, GraphRole
 from .frame import Frame
+from .spending import Spending, with_spending
 from .unit import WorkflowUnit
 from .userconfig import in_config, user_config
+
+Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 
 def thread_context(snapshot: Snapshot) -> ThreadContext:
@@ -28,41 +33,60 @@ def thread_context(snapshot: Snapshot) -> ThreadContext:
     )
 
 
+async def execute_graph(unit: WorkflowUnit[Any], role: GraphRole, graph: Graph, frame: Frame) -> Execution:
+    """Run a role's graph in the node that shows it. A graph that is not Plait's is counted and
+    stopped from outside, and what it raises is the unit's failure."""
+    entered, context = role.enter(frame.snapshot), role.context(frame)
+    config: RunnableConfig = {"recursion_limit": _supersteps(unit)}
+    if context is frame:
+        return role.leave(await graph.ainvoke(entered, config, context=context), frame.snapshot)
+    spending = Spending(frame)
+    config = {"callbacks": with_spending(get_config().get("callbacks"), spending)}
+
+    async def run() -> Execution:
+        return role.leave(await graph.ainvoke(entered, config, context=context), frame.snapshot)
+
+    return await _foreign(run(), frame, spending)
+
+
 async def execute_function(
     unit: WorkflowUnit[Any], role: RoleFn[Any], frame: Frame, runtime: Runtime[Any]
 ) -> Execution:
     """Call a role that has no graph. What it raises is the unit's failure."""
-    spent = UsageMetadataCallbackHandler()
-    config = get_config()
-    try:
-        given = user_config(config, runtime, frame.snapshot.context)
-        given["callbacks"] = _with(config.get("callbacks"), spent)
-        output = await in_config(given, role, thread_context(frame.snapshot))
+    spending = Spending(frame)
+    config = user_config(get_config(), runtime, frame.snapshot.context)
+    config["callbacks"] = with_spending(config.get("callbacks"), spending)
+
+    async def run() -> Execution:
+        output = await in_config(config, role, thread_context(frame.snapshot))
         stored = Stored.of(output, f"output of {frame.snapshot.path}", registry_of(unit.output))
-    except (GraphBubbleUp, RunError):
+        return Execution(stored=stored, text=output if isinstance(output, str) else "")
+
+    return await _foreign(run(), frame, spending)
+
+
+async def _foreign(work: Any, frame: Frame, spending: Spending) -> Execution:
+    try:
+        async with asyncio.timeout(frame.meter.seconds_left()) as clock:
+            execution: Execution = await work
+    except GraphBubbleUp:
         raise
+    except RunError as error:
+        execution = Execution("failed", error.reason, str(error))
     except ValueRefused as error:
-        return Execution("failed", "refused-value", str(error), usage=_usage(spent))
+        execution = Execution("failed", "refused-value", str(error))
     except PlaitError:
         raise
+    except TimeoutError as error:
+        if not clock.expired():
+            execution = Execution("failed", "error", f"TimeoutError: {error}")
+        else:
+            execution = Execution("failed", "limit", str(frame.meter.seconds_breach()))
     except Exception as error:
-        return Execution("failed", "error", f"{type(error).__name__}: {error}", usage=_usage(spent))
-    text = output if isinstance(output, str) else ""
-    return Execution(stored=stored, text=text, usage=_usage(spent))
+        execution = Execution("failed", "error", f"{type(error).__name__}: {error}")
+    return replace(execution, usage=spending.usage)
 
 
-def _with(callbacks: Any, handler: UsageMetadataCallbackHandler) -> Any:
-    if callbacks is None:
-        return [handler]
-    if isinstance(callbacks, list):
-        return [*callbacks, handler]
-    added = callbacks.copy()
-    added.add_handler(handler, inherit=True)
-    return added
-
-
-def _usage(spent: UsageMetadataCallbackHandler) -> Usage:
-    reported = spent.usage_metadata.values()
-    tokens_in = sum(usage.get("input_tokens", 0) for usage in reported)
-    tokens_out = sum(usage.get("output_tokens", 0) for usage in reported)
-    return Usage(tokens_in, tokens_out)
+def _supersteps(unit: WorkflowUnit[Any]) -> int:
+    """Supersteps that a unit's rounds can take at most; its own budgets end it sooner."""
+    return 4 * (unit.max_rounds + unit.reply_attempts + 4)

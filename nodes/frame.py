@@ -74,6 +74,12 @@ class Frame:
     meter: Meter
     run: RunScope = field(default_factory=RunScope)
 
+    @property
+    def meter_key(self) -> str:
+        """What this part's spending is reported under: the id its record will have."""
+        path = self.snapshot.path
+        return f"{path}#{len(self.snapshot.attempts(path)) + 1}"
+
     def at(self, snapshot: Snapshot, meter: Meter | None = None) -> Frame:
         return replace(self, snapshot=snapshot, meter=meter or self.meter)
 

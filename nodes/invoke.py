@@ -23,6 +23,7 @@ from .content import NO_OUTPUT, cap, clean_content, clean_text, to_content
 from .decide import answer
 from .frame import Frame
 from .history import message_text
+from .toolforms import ToolFailed
 from .tools import ToolRuntime, UnitTool, is_control
 from .userconfig import user_config
 
@@ -108,6 +109,9 @@ class Caller:
         except TimeoutError as error:
             why = str(self.frame.meter.seconds_breach()) if clock.expired() else f"TimeoutError: {error}"
             return CallResult(answer(call, f"{tool.name} failed: {why}", error=True))
+        except ToolFailed as failed:
+            told, _ = cap(clean_text(str(failed))[0], self.cap)
+            return CallResult(answer(call, str(told), error=True))
         except ValidationError as error:
             return CallResult(answer(call, f"{tool.name} failed: {_problems(error)}", error=True))
         except Exception as error:

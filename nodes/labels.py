@@ -29,6 +29,13 @@ class Labels:
         found = match_label(given, self.names) or self.default
         return {**args, self.key: found} if found else dict(args)
 
+    def fault(self, args: Mapping[str, Any]) -> str | None:
+        """What is wrong with the label in `args`, or None; a label that is no text is the schema's affair."""
+        given = args.get(self.key)
+        if not isinstance(given, str) or given in self.names:
+            return None
+        return f"{self.key}: {given!r} is none of: {', '.join(self.names)}"
+
     def text(self, text: str) -> dict[str, Any] | None:
         """The arguments that a plain reply stands for, or None when it names no label."""
         if not self.from_text:

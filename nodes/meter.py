@@ -57,10 +57,11 @@ class Meter:
         return min((left for left in (own, above) if left is not None), default=None)
 
     def tool_breach(self) -> Breach:
-        """The breach to report when tool calls ran out."""
-        return self._used_up("tool_calls") or (
-            self.parent.tool_breach() if self.parent else Breach("tool_calls", 0)
-        )
+        """The breach to report when tool calls run out: the nearest part that allows the fewest."""
+        limit, left = self.limits.tool_calls, self.tool_calls_left()
+        if limit is not None and (self.parent is None or limit - self.spent.tool_calls <= (left or 0)):
+            return Breach("tool_calls", limit, self.path)
+        return self.parent.tool_breach() if self.parent else Breach("tool_calls", 0, self.path)
 
     def seconds_left(self) -> float | None:
         """Wall-clock seconds left to this part, over all levels; None is no limit."""

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.runnables import RunnableConfig
-from langchain_core.utils.json import parse_partial_json
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import RetryPolicy
 from pydantic import ValidationError
 
 from ..core.errors import PlaitError
 from ..core.usage import Usage
-from .history import estimate_tokens, message_text
-from .tools import RESOLVE
+from .history import estimate_tokens
+from .retries import is_transient, pause_s
+from .shown import Shown
 
 OnDelta = Callable[[str], None]
+OnRetry = Callable[["ModelFailure"], None]
 
 
 class ModelFailure(Exception):
@@ -45,18 +45,34 @@ class ModelCall:
     text_key: str | None = None
 
     async def __call__(
-        self, messages: Sequence[BaseMessage], config: RunnableConfig, on_delta: OnDelta | None
+        self,
+        messages: Sequence[BaseMessage],
+        config: RunnableConfig,
+        on_delta: OnDelta | None,
+        on_retry: OnRetry | None = None,
     ) -> AIMessage:
-        """One reply, a chunk when it was streamed. Raises ModelFailure after the retries allowed."""
-        attempts = self.retry.max_attempts if self.retry else 1
-        for attempt in range(1, attempts):
+        """One reply, a chunk when it was streamed. Raises ModelFailure after the retries allowed.
+
+        `on_retry` is told each failure that is tried again, before the pause.
+        """
+        attempt = 1
+        while True:
             try:
                 return await self._once(messages, config, on_delta)
             except ModelFailure as failure:
-                if not _is_transient(failure, self.retry):
+                if not self._tries_again(failure, attempt):
                     raise
-                await asyncio.sleep(_pause_s(self.retry, attempt))
-        return await self._once(messages, config, on_delta)
+                if on_retry is not None:
+                    on_retry(failure)
+                await asyncio.sleep(pause_s(failure.__cause__, self.retry or RetryPolicy(), attempt))
+            attempt += 1
+
+    def _tries_again(self, failure: ModelFailure, attempt: int) -> bool:
+        if self.retry is None or failure.kind != "provider" or failure.__cause__ is None:
+            return False
+        return attempt < self.retry.max_attempts and is_transient(
+            failure.__cause__, failure.status, self.retry
+        )
 
     async def _once(
         self, messages: Sequence[BaseMessage], config: RunnableConfig, on_delta: OnDelta | None
@@ -73,37 +89,21 @@ class ModelCall:
     async def _streamed(
         self, messages: Sequence[BaseMessage], config: RunnableConfig, on_delta: OnDelta
     ) -> AIMessage:
-        whole: AIMessageChunk | None = None
-        shown = ""
-        async for chunk in self.runnable.astream(list(messages), config):
-            whole = chunk if whole is None else whole + chunk
-            text = readable(whole, self.text_key)
-            if len(text) > len(shown):
-                on_delta(text[len(shown) :])
-                shown = text
-        if whole is None:
-            raise ModelFailure("provider", "the stream held no reply")
-        return _as_reply(whole)
+        shown, pieces = Shown(self.text_key), []
+        async for piece in self.runnable.astream(list(messages), config):
+            pieces.append(piece)
+            if delta := shown.feed(piece):
+                on_delta(delta)
+        reply = _as_reply(pieces[0] + pieces[1:] if len(pieces) > 1 else next(iter(pieces), None))
+        if _is_nothing(reply):
+            raise ModelFailure("provider", "the stream ended without any part of a reply")
+        return reply
 
 
-def readable(message: AIMessageChunk, text_key: str | None) -> str:
-    """The text a reader may see of a reply in the making: its own, or `resolve`'s text argument."""
-    text = message_text(message)
-    if text or text_key is None:
-        return text
-    raw = "".join(piece["args"] or "" for piece in _resolve_pieces(message))
-    if not raw:
-        return ""
-    try:
-        found = parse_partial_json(raw)
-    except ValueError:
-        return ""
-    value = found.get(text_key) if isinstance(found, dict) else None
-    return value if isinstance(value, str) else ""
-
-
-def _resolve_pieces(message: AIMessageChunk) -> list[Any]:
-    return [piece for piece in message.tool_call_chunks if piece["name"] == RESOLVE]
+def _is_nothing(reply: AIMessage) -> bool:
+    """Whether a stream held no choice at all: no word, no call, and no reason why it ended."""
+    calls = getattr(reply, "tool_call_chunks", ()) or reply.tool_calls
+    return not (reply.content or calls or reply.response_metadata or reply.additional_kwargs)
 
 
 def is_streamed(runnable: Any, config: RunnableConfig) -> bool:
@@ -125,6 +125,8 @@ def _ignore(_: str) -> None:
 def _as_reply(message: Any) -> AIMessage:
     if isinstance(message, AIMessage):
         return message
+    if message is None:
+        raise ModelFailure("provider", "the stream ended without any part of a reply")
     raise ModelFailure("bad-model-reply", f"the model returned {type(message).__name__}, not an AIMessage")
 
 
@@ -135,10 +137,11 @@ def as_failure(error: Exception) -> ModelFailure:
     if isinstance(error, json.JSONDecodeError):
         return ModelFailure("provider", f"the reply was no JSON: {error.doc[:200]!r}")
     status = getattr(error, "status_code", None)
-    told = str(error)[:600] or "no details given"
     if isinstance(error, IndexError):
-        told = "the reply held no choices"
-    return ModelFailure("provider", f"{type(error).__name__}: {told}", status)
+        return ModelFailure("provider", "the reply held no choices", status)
+    told = str(error)[:600] or "no details given"
+    is_python = type(error).__module__ == "builtins"  # its name says nothing about the provider
+    return ModelFailure("provider", told if is_python else f"{type(error).__name__}: {told}", status)
 
 
 def _brief(error: ValidationError) -> str:
@@ -149,24 +152,6 @@ def _brief(error: ValidationError) -> str:
 
 def _place(location: Sequence[Any]) -> str:
     return ".".join(str(part) for part in location) or "reply"
-
-
-def _is_transient(failure: ModelFailure, retry: RetryPolicy | None) -> bool:
-    if retry is None or failure.kind != "provider" or failure.__cause__ is None:
-        return False
-    wanted = retry.retry_on
-    if isinstance(wanted, type):
-        return isinstance(failure.__cause__, wanted)
-    if callable(wanted):
-        return bool(wanted(failure.__cause__))  # type: ignore[arg-type]
-    return isinstance(failure.__cause__, tuple(wanted))
-
-
-def _pause_s(retry: RetryPolicy | None, attempt: int) -> float:
-    if retry is None:
-        return 0.0
-    pause = min(retry.max_interval, retry.initial_interval * retry.backoff_factor ** (attempt - 1))
-    return pause + (random.uniform(0, 1) if retry.jitter else 0.0)
 
 
 def usage_of(reply: AIMessage, sent: Sequence[BaseMessage]) -> Usage:

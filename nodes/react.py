@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
@@ -34,21 +34,26 @@ from .model import ModelCall
 from .request import numbered, opening
 from .schema import OutputSchema, output_schema
 from .think import think
-from .tools import Toolset, resolve_schema, toolset
+from .tools import RESOLVE, Toolset, resolve_schema, toolset
 from .unit import WorkflowUnit
 from .unitstate import Counters, Ending, UnitState
+
+Offer = Literal["tools", "json_schema", "nothing"]
+"""How the output is asked for: as the `resolve` tool, as the reply's format, or by the prompt."""
 
 
 @dataclass(frozen=True)
 class ReactRole:
     """A unit bound to a model: `.graph` is its compiled graph, and calling it runs it alone.
 
-    `labels` is set for a router, whose label may be written in many ways.
+    `labels` is set for a router, whose label may be written in many ways; `offer` says how the
+    output is asked for where the model cannot call tools.
     """
 
     unit: WorkflowUnit[Any]
     model: Any
     labels: Labels | None = None
+    offer: Offer = "tools"
 
     @property
     def effect(self) -> Effect:
@@ -93,10 +98,15 @@ class ReactRole:
     def call(self, tools: Toolset, tool_choice: str | None, *, bare: bool = False) -> ModelCall:
         """The model with `tools` bound; `bare` offers none."""
         key = self.schema.wrap_key if self.schema.wrapped else None
+        if self.offer == "json_schema":
+            return ModelCall(self.model.bind(response_format=self._response_format), self.unit.retry)
         if bare or not tools.schemas:
             return ModelCall(self.model, self.unit.retry, key)
         forced = {"tool_choice": tool_choice} if tool_choice else {}
         return ModelCall(self.model.bind_tools(list(tools.schemas), **forced), self.unit.retry, key)
+
+    def context(self, frame: Frame) -> Frame:
+        return frame
 
     def enter(self, snapshot: Snapshot) -> dict[str, Any]:
         messages = opening(self.unit, snapshot)
@@ -117,7 +127,7 @@ class ReactRole:
             text=ending.text,
             stop_reason=ending.stop_reason,
             usage=counters.usage,
-            tool_calls=call_records(messages, snapshot),
+            tool_calls=call_records(messages, snapshot, self.tools(snapshot).given_names),
             writes=tuple(StateWrite(**write) for write in values.get("writes", ())),
             bus=tuple(message_from_plain(decode(message, "bus")) for message in values.get("bus", ())),
             transcript=without_full_texts(messages),
@@ -137,8 +147,14 @@ class ReactRole:
         given = self.unit.tools
         return self._toolset(() if callable(given) else tuple(given))
 
+    @cached_property
+    def _response_format(self) -> dict[str, Any]:
+        schema = {"name": RESOLVE, "schema": self.schema.parameters()}
+        return {"type": "json_schema", "json_schema": schema}
+
     def _toolset(self, tools: tuple[Any, ...]) -> Toolset:
-        offered = None if self.unit.answer == "text" else resolve_schema(self.schema.parameters())
+        resolves = self.offer == "tools" and self.unit.answer != "text"
+        offered = resolve_schema(self.schema.parameters()) if resolves else None
         return toolset(self.unit.id, tools, offered)
 
 

@@ -55,7 +55,8 @@ class AnyOf(Policy):
     policies: tuple[Policy, ...]
 
     def __call__(self, progress: Progress) -> Stop | None:
-        return next((stop for policy in self.policies if (stop := policy(progress))), None)
+        stops = [stop for policy in self.policies if (stop := policy(progress))]
+        return _best(stops) if stops else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,8 @@ class AllOf(Policy):
     policies: tuple[Policy, ...]
 
     def __call__(self, progress: Progress) -> Stop | None:
-        stops = [policy(progress) for policy in self.policies]
-        return stops[0] if all(stops) else None
+        stops = [stop for policy in self.policies if (stop := policy(progress))]
+        return _best(stops) if len(stops) == len(self.policies) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class MaxRounds(Policy):
     rounds: int
 
     def __call__(self, progress: Progress) -> Stop | None:
-        if progress.resolved or progress.rounds < self.rounds:
+        if progress.rounds < self.rounds:
             return None
         return Stop("failed", "limit", f"limit max_rounds={self.rounds} is used up")
 
@@ -137,13 +138,18 @@ class Limit(Policy):
         }
         for name, value in spent.items():
             limit = getattr(self.limits, name)
-            if limit is not None and value >= limit and not progress.resolved:
+            if limit is not None and value >= limit:
                 return Stop("failed", "limit", f"limit {name}={limit:g} is used up")
         return None
 
 
 def _terminated(why: str) -> Stop:
     return Stop("partial", "terminated", why)
+
+
+def _best(stops: list[Stop]) -> Stop:
+    """The stop that counts when several policies would stop: a good end before all others."""
+    return next((stop for stop in stops if stop.status == "done"), stops[0])
 
 
 def _parts(policy: Policy, kind: type[AnyOf] | type[AllOf]) -> tuple[Policy, ...]:

@@ -32,7 +32,7 @@ async def think(role: ReactRole, state: UnitState, frame: Frame, config: Runnabl
     """Call the model once and decide. Returns the update of the unit's state."""
     counters = Counters.from_plain(state.get("progress"))
     counters = counters if counters.started else counters.but(started=time.time())
-    frame.meter.report(frame.snapshot.path, counters.usage)
+    frame.meter.report(frame.meter_key, counters.usage)
     spent = _used_up(role, frame, counters)
     if spent is not None:
         return await _given_up(role, state, frame, config, counters, spent)
@@ -51,7 +51,7 @@ async def think(role: ReactRole, state: UnitState, frame: Frame, config: Runnabl
 def update(step: Step, state: UnitState, frame: Frame) -> dict[str, Any]:
     """A step as the update of the unit's state."""
     messages = numbered(step.messages, state.get("messages", []), frame.snapshot)
-    frame.meter.report(frame.snapshot.path, step.counters.usage)
+    frame.meter.report(frame.meter_key, step.counters.usage)
     written: dict[str, Any] = {"progress": step.counters.to_plain()}
     if messages:
         written["messages"] = messages
@@ -130,9 +130,14 @@ async def _timed(
     def on_delta(delta: str) -> None:
         run.emit("message_update", path, unit=role.unit.id, delta=delta)
 
+    def on_retry(failed: ModelFailure) -> None:
+        run.emit("message_end", path, unit=role.unit.id, is_error=True, error=str(failed))
+        run.emit("message_start", path, unit=role.unit.id)
+
     try:
         async with asyncio.timeout(frame.meter.seconds_left()):
-            message = await call(sent, _metadata(role, frame, config), on_delta if run.streaming else None)
+            watched = on_delta if run.streaming else None
+            message = await call(sent, _metadata(role, frame, config), watched, on_retry)
         return message
     except BaseException as failed:
         error = str(failed) or type(failed).__name__

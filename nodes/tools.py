@@ -20,6 +20,7 @@ from ..core.errors import DefinitionError, Fault
 from ..core.snapshot import Snapshot
 from ..core.state import SharedState
 from .content import to_content
+from .toolforms import ToolDefinition, shown
 from .wire import wire_names
 
 RESOLVE = "resolve"
@@ -100,6 +101,11 @@ class Toolset:
     def names(self) -> tuple[str, ...]:
         return tuple(schema["function"]["name"] for schema in self.schemas)
 
+    @property
+    def given_names(self) -> dict[str, str]:
+        """The tools' own names by their names on the wire."""
+        return {wire: entry.name for wire, entry in self.by_wire.items()}
+
 
 def toolset(unit_id: str, tools: Sequence[Any], resolve: dict[str, Any] | None) -> Toolset:
     """Prepare `tools`; `resolve` is the schema of the finishing tool, None when not offered.
@@ -137,6 +143,10 @@ def as_tool(tool: Any, unit_id: str = "") -> BaseTool:
     """A LangChain tool as it is, a function or coroutine function as a tool of its name."""
     if isinstance(tool, BaseTool):
         return tool
+    if isinstance(tool, ToolDefinition):
+        return tool.as_tool()
+    if isinstance(tool, Mapping):
+        raise DefinitionError([Fault(unit_id, "a raw tool definition needs the unit's tool_handler=")])
     if not callable(tool) or isinstance(tool, type):
         raise DefinitionError([Fault(unit_id, f"{tool!r} is no tool; give a function or a LangChain tool")])
     name = getattr(tool, "__name__", type(tool).__name__)
@@ -221,6 +231,7 @@ def _like(call: Callable[..., Any], function: Callable[..., Any]) -> Callable[..
 
 
 def _showable(value: Any, name: str, paired: bool) -> Any:
+    value = shown(value)
     if is_control(value):
         return value
     if paired and isinstance(value, tuple) and len(value) == 2:

@@ -18,6 +18,7 @@ from ..core.snapshot import Snapshot
 from ..core.usage import Limits
 from .schema import output_schema
 from .termination import Policy
+from .toolforms import ToolHandler, handled
 
 T = TypeVar("T", default=str)
 
@@ -30,6 +31,7 @@ OutputAdapter = str | Callable[[Any], Mapping[str, Any]]
 """Turns the typed output into state writes: a key, or a function that returns key and value."""
 
 Memory = Literal["none", "run", "thread"]
+ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
 
 
 @dataclass(frozen=True, eq=True)
@@ -50,6 +52,7 @@ class WorkflowUnit(Part, Generic[T]):
     prompt: Prompt = ""
     output: type[T] = str  # type: ignore[assignment]
     tools: Tools = ()
+    tool_handler: ToolHandler | None = None
     input_adapter: InputAdapter | None = None
     output_adapter: OutputAdapter | None = None
     termination: Policy | None = None
@@ -59,6 +62,7 @@ class WorkflowUnit(Part, Generic[T]):
     answer: Literal["resolve", "text"] = "resolve"
     model: Any = None
     adapter: AdapterFn | None = None
+    thinking_level: ThinkingLevel | None = None
     limits: Limits | None = None
     retry: RetryPolicy | None = None
     when: Predicate | None = None
@@ -76,8 +80,8 @@ class WorkflowUnit(Part, Generic[T]):
     description: str = ""
 
     def __post_init__(self) -> None:
-        if isinstance(self.tools, list):
-            object.__setattr__(self, "tools", tuple(self.tools))
+        if not callable(self.tools):
+            object.__setattr__(self, "tools", _prepared(self.tools, self.tool_handler))
         if faults := tuple(_faults(self)):
             raise DefinitionError(faults)
 
@@ -96,6 +100,13 @@ class WorkflowUnit(Part, Generic[T]):
     def __repr__(self) -> str:
         shown = "" if self.output is str else f", output={getattr(self.output, '__name__', self.output)}"
         return f"WorkflowUnit({self.id!r}{shown})"
+
+
+def _prepared(tools: Sequence[Any], handler: ToolHandler | None) -> tuple[Any, ...]:
+    """The tools as a tuple, raw definitions bound to their handler."""
+    if handler is None:
+        return tuple(tools)
+    return tuple(handled(tool, handler) if isinstance(tool, Mapping) else tool for tool in tools)
 
 
 def _faults(unit: WorkflowUnit[Any]) -> list[Fault]:

@@ -1,0 +1,58 @@
+"""Something opened once per event loop, shared by the runs on it, and closed with the last."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class _Opened:
+    value: Any
+    stack: AsyncExitStack
+    users: int = 0
+
+
+@dataclass
+class Source:
+    """Something opened once per event loop and shared by the runs on it."""
+
+    given: Any
+    opener: Any
+    _by_loop: dict[asyncio.AbstractEventLoop, _Opened] = field(default_factory=dict)
+    _opening: dict[asyncio.AbstractEventLoop, asyncio.Lock] = field(default_factory=dict)
+
+    @asynccontextmanager
+    async def use(self) -> AsyncIterator[Any]:
+        """The opened thing, kept open at least until the block ends."""
+        if self.opener is None:
+            yield self.given
+            return
+        loop = asyncio.get_running_loop()
+        opened = await self._acquire(loop)
+        try:
+            yield opened.value
+        finally:
+            await asyncio.shield(self._release(loop, opened))
+
+    async def _acquire(self, loop: asyncio.AbstractEventLoop) -> _Opened:
+        async with self._opening.setdefault(loop, asyncio.Lock()):
+            opened = self._by_loop.get(loop)
+            if opened is None:
+                stack = AsyncExitStack()
+                manager: AbstractAsyncContextManager[Any] = self.opener()
+                opened = self._by_loop[loop] = _Opened(await stack.enter_async_context(manager), stack)
+            opened.users += 1
+            return opened
+
+    async def _release(self, loop: asyncio.AbstractEventLoop, opened: _Opened) -> None:
+        async with self._opening.setdefault(loop, asyncio.Lock()):
+            opened.users -= 1
+            if opened.users == 0:
+                del self._by_loop[loop]
+                await opened.stack.aclose()
+        if loop not in self._by_loop:
+            self._opening.pop(loop, None)

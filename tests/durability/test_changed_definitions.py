@@ -1,0 +1,137 @@
+"""A thread resumed under a changed definition goes on when only parts that have not begun changed."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from plait import DefinitionChanged, LoopFlow, RouterFlow, RunError, ToolRuntime, Workflow, WorkflowUnit, step
+from plait.testing import ScriptedModel, call, fail
+
+
+def ask(runtime: ToolRuntime) -> str:
+    """Ask the user."""
+    return str(runtime.ask("go on?"))
+
+
+a, b, c = (WorkflowUnit(name, prompt=f"Do {name}.", tools=[ask]) for name in "abc")
+PAUSING = [call("ask"), call("resolve", value="b is done")]
+FAILING = [fail(ConnectionError("dead"))]
+
+
+def script(b_replies: Sequence[Any]) -> dict[str, Any]:
+    resolved = {name: [call("resolve", value=f"{name} is done")] for name in ("a", "c", "d")}
+    return {**resolved, "b": b_replies, "pick": [call("resolve", value="work")]}
+
+
+def nested(*parts: Any) -> Any:
+    """Parts in a sequence in a router in a loop."""
+    first, *others = parts
+    for part in others:
+        first = first >> part
+    return LoopFlow(RouterFlow(WorkflowUnit("pick"), {"work": first, "rest": WorkflowUnit("rest")}))
+
+
+def flat(*parts: Any) -> Any:
+    first, *others = parts
+    for part in others:
+        first = first >> part
+    return first
+
+
+@pytest.fixture(params=[flat, nested])
+def flow(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+async def paused(flow: Any, saver: InMemorySaver) -> None:
+    result = await Workflow(flow(a, b, c), model=ScriptedModel(script(PAUSING)), checkpointer=saver).run("go", thread_id="t")
+    assert result.outcome == "paused"
+
+
+async def failed(flow: Any, saver: InMemorySaver) -> None:
+    with pytest.raises(RunError, match="dead"):
+        await Workflow(flow(a, b, c), model=ScriptedModel(script(FAILING)), checkpointer=saver).run("go", thread_id="t")
+
+
+def changed(flow: Any, saver: InMemorySaver, *parts: Any, b_replies: Sequence[Any] = PAUSING) -> Workflow:
+    return Workflow(flow(*parts), model=ScriptedModel(script(b_replies)), checkpointer=saver)
+
+
+async def test_the_same_definition_goes_on(flow: Any) -> None:
+    await paused(flow, saver := InMemorySaver())
+    assert (await changed(flow, saver, a, b, c).resume("t", "yes")).output == "c is done"
+
+
+async def test_a_part_that_has_not_run_may_change(flow: Any) -> None:
+    await paused(flow, saver := InMemorySaver())
+    result = await changed(flow, saver, a, b, c.with_(prompt="Do it well.")).resume("t", "yes")
+    assert result.output == "c is done"
+
+
+async def test_a_part_may_be_added_at_the_end(flow: Any) -> None:
+    await paused(flow, saver := InMemorySaver())
+    result = await changed(flow, saver, a, b, c, WorkflowUnit("d")).resume("t", "yes")
+    assert result.output == "d is done"
+
+
+async def test_a_part_that_has_not_run_may_be_dropped(flow: Any) -> None:
+    await paused(flow, saver := InMemorySaver())
+    assert (await changed(flow, saver, a, b).resume("t", "yes")).output == "b is done"
+
+
+async def test_a_finished_part_may_not_change(flow: Any) -> None:
+    await paused(flow, saver := InMemorySaver())
+    with pytest.raises(DefinitionChanged) as refused:
+        await changed(flow, saver, a.with_(prompt="Do it well."), b, c).resume("t", "yes")
+    assert [path.rpartition("/")[2] for path in refused.value.paths] == ["a"]
+
+
+async def test_a_part_under_way_may_not_change(flow: Any) -> None:
+    await paused(flow, saver := InMemorySaver())
+    with pytest.raises(DefinitionChanged) as refused:
+        await changed(flow, saver, a, b.with_(output=int), c).resume("t", "yes")
+    assert [path.rpartition("/")[2] for path in refused.value.paths] == ["b"]
+
+
+async def test_finished_parts_may_not_be_dropped_or_get_a_predecessor(flow: Any) -> None:
+    await paused(flow, saver := InMemorySaver())
+    with pytest.raises(DefinitionChanged):
+        await changed(flow, saver, b, c).resume("t", "yes")
+
+
+async def test_a_refused_resume_leaves_the_thread_as_it_was(flow: Any) -> None:
+    await paused(flow, saver := InMemorySaver())
+    with pytest.raises(DefinitionChanged):
+        await changed(flow, saver, a.with_(prompt="Do it well."), b, c).resume("t", "yes")
+    assert (await changed(flow, saver, a, b, c).resume("t", "yes")).output == "c is done"
+
+
+async def test_a_part_that_failed_may_be_mended(flow: Any) -> None:
+    await failed(flow, saver := InMemorySaver())
+    mended = b.with_(prompt="Do b, but well.")
+    replies = [call("resolve", value="b is done")]
+    assert (await changed(flow, saver, a, mended, c, b_replies=replies).resume("t")).output == "c is done"
+
+
+async def test_after_a_failure_finished_parts_may_not_change_either(flow: Any) -> None:
+    await failed(flow, saver := InMemorySaver())
+    with pytest.raises(DefinitionChanged):
+        await changed(flow, saver, a.with_(prompt="Do it well."), b, c).resume("t")
+
+
+async def test_the_model_limits_and_retries_may_always_change(flow: Any) -> None:
+    await paused(flow, saver := InMemorySaver())
+    other = a.with_(model=ScriptedModel([]))
+    assert (await changed(flow, saver, other, b, c).resume("t", "yes")).output == "c is done"
+
+
+async def test_a_changed_function_step_is_named() -> None:
+    saver = InMemorySaver()
+    await Workflow(step(lambda s: 1, id="one") >> b, model=ScriptedModel(script(PAUSING)), checkpointer=saver).run(
+        "go", thread_id="t"
+    )
+    other = Workflow(step(lambda s: 2, id="one") >> b, model=ScriptedModel(script(PAUSING)), checkpointer=saver)
+    with pytest.raises(DefinitionChanged, match="one"):
+        await other.resume("t", "yes")

@@ -1,2 +1,0 @@
-from ..support import X
-def test_a(): assert X
