@@ -8,7 +8,12 @@ This is the public face. It is lazy: a name is imported from its module when it 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .adapters.agent import agent_adapter
+    from .adapters.langchain import langchain_adapter
+    from .adapters.langgraph import langgraph_adapter
+    from .adapters.llm import llm_adapter
     from .adapters.react import react_adapter
+    from .adapters.text_react import text_react_adapter
     from .core.bus import BusMessage
     from .core.conditions import field
     from .core.control import Finish, Skip
@@ -34,13 +39,17 @@ if TYPE_CHECKING:
     from .graphs.bus import MessageBus
     from .graphs.flow import ControlFlow, Flow
     from .graphs.loop import LoopFlow
+    from .graphs.roletable import END, FALLBACK, Role, Transition, WorkflowDefinition
     from .graphs.router import RouterFlow
+    from .graphs.run import Run
     from .graphs.sequential import SequentialFlow
     from .graphs.step import step
     from .nodes.termination import Condition, Delegated, Limit, MaxRounds, Resolved, StopReason
+    from .nodes.toolforms import Observation, ToolDefinition, ToolRegistry, ToolResult
     from .nodes.tools import ToolRuntime
     from .nodes.unit import WorkflowUnit
-    from .workflow import RunResult, Workflow
+    from .thread import Thread
+    from .workflow import RunResult, Workflow, create_workflow
 
 __all__ = [
     "AdapterBinding",
@@ -53,7 +62,9 @@ __all__ = [
     "DefinitionError",
     "Delegated",
     "Delta",
+    "END",
     "Event",
+    "FALLBACK",
     "Finish",
     "Flow",
     "Limit",
@@ -63,10 +74,13 @@ __all__ = [
     "MessageBus",
     "MissingExtra",
     "NothingToResume",
+    "Observation",
     "PlaitError",
     "Resolved",
+    "Role",
     "RoleFn",
     "RouterFlow",
+    "Run",
     "RunError",
     "RunResult",
     "SequentialFlow",
@@ -76,65 +90,94 @@ __all__ = [
     "StateConflict",
     "StepRecord",
     "StopReason",
+    "Thread",
     "ThreadContext",
     "ThreadPaused",
     "ToolCallRecord",
+    "ToolDefinition",
+    "ToolRegistry",
+    "ToolResult",
     "ToolRuntime",
+    "Transition",
     "Usage",
     "ValueRefused",
     "Workflow",
+    "WorkflowDefinition",
     "WorkflowUnit",
+    "agent_adapter",
+    "create_workflow",
     "field",
+    "langchain_adapter",
+    "langgraph_adapter",
+    "llm_adapter",
     "react_adapter",
     "step",
+    "text_react_adapter",
 ]
 
 # Where each name lives. Tools read the imports above; the running program reads this.
 _HOMES = {
-    "PlaitError": "core.errors",
-    "DefinitionError": "core.errors",
-    "RunError": "core.errors",
-    "StateConflict": "core.errors",
-    "ValueRefused": "core.errors",
+    "agent_adapter": "adapters.agent",
+    "langchain_adapter": "adapters.langchain",
+    "langgraph_adapter": "adapters.langgraph",
+    "llm_adapter": "adapters.llm",
+    "react_adapter": "adapters.react",
+    "text_react_adapter": "adapters.text_react",
+    "BusMessage": "core.bus",
+    "field": "core.conditions",
+    "Finish": "core.control",
+    "Skip": "core.control",
+    "Delta": "core.delta",
     "ClassChanged": "core.errors",
     "DefinitionChanged": "core.errors",
-    "ThreadPaused": "core.errors",
-    "NothingToResume": "core.errors",
+    "DefinitionError": "core.errors",
     "MissingExtra": "core.errors",
-    "Snapshot": "core.snapshot",
-    "Delta": "core.delta",
+    "NothingToResume": "core.errors",
+    "PlaitError": "core.errors",
+    "RunError": "core.errors",
+    "StateConflict": "core.errors",
+    "ThreadPaused": "core.errors",
+    "ValueRefused": "core.errors",
+    "Event": "core.events",
     "StepRecord": "core.records",
     "ToolCallRecord": "core.records",
-    "Usage": "core.usage",
-    "Limits": "core.usage",
-    "SharedState": "core.state",
-    "BusMessage": "core.bus",
-    "Event": "core.events",
-    "AdapterFn": "core.roles",
     "AdapterBinding": "core.roles",
+    "AdapterFn": "core.roles",
     "RoleFn": "core.roles",
     "ThreadContext": "core.roles",
-    "field": "core.conditions",
-    "Skip": "core.control",
-    "Finish": "core.control",
-    "WorkflowUnit": "nodes.unit",
-    "Resolved": "nodes.termination",
-    "StopReason": "nodes.termination",
-    "MaxRounds": "nodes.termination",
+    "Snapshot": "core.snapshot",
+    "SharedState": "core.state",
+    "Limits": "core.usage",
+    "Usage": "core.usage",
+    "MessageBus": "graphs.bus",
+    "ControlFlow": "graphs.flow",
+    "Flow": "graphs.flow",
+    "LoopFlow": "graphs.loop",
+    "END": "graphs.roletable",
+    "FALLBACK": "graphs.roletable",
+    "Role": "graphs.roletable",
+    "Transition": "graphs.roletable",
+    "WorkflowDefinition": "graphs.roletable",
+    "RouterFlow": "graphs.router",
+    "Run": "graphs.run",
+    "SequentialFlow": "graphs.sequential",
+    "step": "graphs.step",
     "Condition": "nodes.termination",
     "Delegated": "nodes.termination",
     "Limit": "nodes.termination",
+    "MaxRounds": "nodes.termination",
+    "Resolved": "nodes.termination",
+    "StopReason": "nodes.termination",
+    "Observation": "nodes.toolforms",
+    "ToolDefinition": "nodes.toolforms",
+    "ToolRegistry": "nodes.toolforms",
+    "ToolResult": "nodes.toolforms",
     "ToolRuntime": "nodes.tools",
-    "step": "graphs.step",
-    "SequentialFlow": "graphs.sequential",
-    "RouterFlow": "graphs.router",
-    "LoopFlow": "graphs.loop",
-    "ControlFlow": "graphs.flow",
-    "Flow": "graphs.flow",
-    "MessageBus": "graphs.bus",
-    "react_adapter": "adapters.react",
-    "Workflow": "workflow",
+    "WorkflowUnit": "nodes.unit",
+    "Thread": "thread",
     "RunResult": "workflow",
+    "Workflow": "workflow",
+    "create_workflow": "workflow",
 }
 
 

@@ -10,29 +10,27 @@ from typing import Any
 from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.types import Command
 
 from .adapters.models import resolve_model
 from .adapters.source import Source
 from .adapters.stores import check_url, saver_for, saver_source, store_source
-from .core.errors import DefinitionError, NothingToResume, PlaitError, ThreadPaused
+from .core.errors import DefinitionError, ThreadPaused
 from .core.events import Event
-from .core.ports import EMPTY_PLANE, Plane, Question
+from .core.ports import EMPTY_PLANE, Plane
 from .core.roles import AdapterBinding, AdapterFn
 from .core.usage import Limits
 from .graphs.background import run_in_background
 from .graphs.binding import Binding, Bound, bind
 from .graphs.bus import MessageBus
-from .graphs.compile import ENTER, Graph, compile_root
+from .graphs.compile import Graph, compile_root
 from .graphs.drive import Drive
 from .graphs.foreign import Enter, Leave, node_of
-from .graphs.result import RunResult, question_from
-from .graphs.rewind import check_definition, rewound
+from .graphs.result import RunResult
 from .graphs.roletable import WorkflowDefinition, role_table
+from .graphs.run import Run
 from .graphs.step import as_part
+from .graphs.turns import UNSET, continuation, turn_input
 from .thread import Thread
-
-_UNSET: Any = object()
 
 
 class Workflow:
@@ -126,37 +124,35 @@ class Workflow:
         Returns on `done`, `partial`, `paused`. Raises RunError when the run failed (the error
         carries the result), ThreadPaused when the thread waits for answers, unless `abandon`.
         """
-        async with self.drive(thread_id, context, config) as drive:
-            return await self._turn(drive, task, state, abandon)
+        return await self._started(
+            None, task, thread_id=thread_id, context=context, config=config, state=state, abandon=abandon
+        )
 
     def run_sync(self, task: Any, **options: Any) -> RunResult:
         """`run` for callers that cannot await; works inside a running event loop too."""
         return run_in_background(self.run(task, **options))
 
+    def start(self, task: Any, **options: Any) -> Run:
+        """Start one turn on the running loop and return a handle on it; options as for `run`."""
+        thread_id = options.pop("thread_id", None) or str(uuid4())
+        run = Run(thread_id)
+        return run.begin(self._started(run, task, thread_id=thread_id, **options))
+
     async def stream(
-        self,
-        task: Any,
-        *,
-        path: str | None = None,
-        types: Collection[str] | None = None,
-        thread_id: str | None = None,
-        context: Any = None,
-        config: RunnableConfig | None = None,
-        state: Mapping[str, Any] | None = None,
-        abandon: bool = False,
+        self, task: Any, *, path: str | None = None, types: Collection[str] | None = None, **options: Any
     ) -> AsyncIterator[Event]:
-        """Run one turn and yield its events, of one path or of some types only.
+        """Run one turn and yield its events, of one path or of some types only; options as for `run`.
 
         The last event is the run's `agent_end`, always yielded: its `outcome` says how it ended
         and its `result` is the RunResult, also of a failed run, which raises nothing here.
+        Closing the stream early cancels the run.
         """
-        async with self.drive(thread_id, context, config) as drive:
-            async for event in drive.events(self._turn(drive, task, state, abandon)):
-                is_last = event.type == "agent_end" and event.path == ""
-                if is_last or (
-                    (path is None or event.path == path) and (types is None or event.type in types)
-                ):
-                    yield event
+        run = self.start(task, **options)
+        try:
+            async for event in run.events(path=path, types=types):
+                yield event
+        finally:
+            await run.cancel()
 
     async def batch(
         self,
@@ -188,7 +184,7 @@ class Workflow:
     async def resume(
         self,
         thread_id: str,
-        answers: Any = _UNSET,
+        answers: Any = UNSET,
         *,
         context: Any = None,
         config: RunnableConfig | None = None,
@@ -201,10 +197,10 @@ class Workflow:
         answers are missing.
         """
         async with self.drive(thread_id, context, config) as drive:
-            given = await self._continuation(drive, answers)
+            given = await continuation(drive, answers)
             return await drive.run(given, resumed=True)
 
-    def resume_sync(self, thread_id: str, answers: Any = _UNSET, **options: Any) -> RunResult:
+    def resume_sync(self, thread_id: str, answers: Any = UNSET, **options: Any) -> RunResult:
         """`resume` for callers that cannot await."""
         return run_in_background(self.resume(thread_id, answers, **options))
 
@@ -251,30 +247,23 @@ class Workflow:
                 publishers=(self.bus.publish,),
             )
 
-    async def _turn(
-        self, drive: Drive, task: Any, state: Mapping[str, Any] | None, abandon: bool
+    async def _started(
+        self,
+        run: Run | None,
+        task: Any,
+        *,
+        thread_id: str | None = None,
+        context: Any = None,
+        config: RunnableConfig | None = None,
+        state: Mapping[str, Any] | None = None,
+        abandon: bool = False,
     ) -> RunResult:
-        if not drive.is_new and not abandon and (questions := await drive.questions()):
-            raise ThreadPaused(drive.thread_id, questions)
-        return await drive.run(_input(task, state))
-
-    async def _continuation(self, drive: Drive, answers: Any) -> Any:
-        """What LangGraph is invoked with to go on: a Command with answers, or None."""
-        state = await drive.state(subgraphs=True)
-        if not state.values.get("turn"):
-            raise NothingToResume(f"thread {drive.thread_id!r} has not run anything yet")
-        check_definition(self.bound, drive.thread_id, state)
-        questions = [question_from(item) for item in state.interrupts]
-        if questions:
-            return Command(resume=_answers(drive.thread_id, questions, answers))
-        if state.next:
-            return None
-        if state.values.get("outcome") != "failed":
-            ended = state.values.get("outcome")
-            raise NothingToResume(
-                f"thread {drive.thread_id!r} ended {ended!r}; start a new turn with run(...)"
-            )
-        return Command(update=rewound(state.values), goto=ENTER)
+        async with self.drive(thread_id, context, config) as drive:
+            if run is not None:
+                drive.listeners.append(run.listen)
+            if not drive.is_new and not abandon and (questions := await drive.questions()):
+                raise ThreadPaused(drive.thread_id, questions)
+            return await drive.run(turn_input(task, state))
 
     def _allowed(self) -> list[tuple[str, str]]:
         """Classes that may come back from checkpoints as objects: those of the definition."""
@@ -292,26 +281,6 @@ def create_workflow(
     """
     adapters = binding if isinstance(binding, AdapterBinding) else AdapterBinding(binding)
     return Workflow(role_table(definition), adapter=adapters.default, overrides=adapters.overrides, **options)
-
-
-def _input(task: Any, state: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The graph's input for a task: text, content blocks, a message or messages."""
-    is_messages = isinstance(task, list) and task and all(hasattr(item, "type") for item in task)
-    given = {"messages": list(task)} if is_messages else {"task": task}
-    return given | ({"state": dict(state)} if state else {})
-
-
-def _answers(thread_id: str, questions: Sequence[Question], answers: Any) -> dict[str, Any]:
-    if answers is _UNSET:
-        raise ThreadPaused(thread_id, questions)
-    known = {question.id for question in questions}
-    if isinstance(answers, Mapping) and answers and set(answers) <= known:
-        return dict(answers)
-    if len(questions) == 1:
-        return {questions[0].id: answers}
-    raise PlaitError(
-        f"thread {thread_id!r} has {len(questions)} questions; answer by id: {', '.join(sorted(known))}"
-    )
 
 
 __all__ = ["RunResult", "Thread", "Workflow", "create_workflow"]

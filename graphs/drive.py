@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -13,7 +13,6 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
 
 from ..core.errors import PlaitError, RunError
-from ..core.events import Event
 from ..core.ports import EMPTY_PLANE, Emit, Plane, Publish, Question
 from ..core.state import SharedState, scope_key
 from ..nodes.frame import RunScope, current_run
@@ -91,21 +90,6 @@ class Drive:
         interrupts = values.pop("__interrupt__", ())
         return result_from(self.bound, values, interrupts, self.thread_id, time.time() - started)
 
-    async def events(self, work: Coroutine[Any, Any, RunResult]) -> AsyncIterator[Event]:
-        """The events of `work`, to the last one; what is no failed run is raised after it."""
-        queue: asyncio.Queue[Event | None] = asyncio.Queue()
-        self.listeners.append(queue.put_nowait)
-        running = asyncio.ensure_future(work)
-        running.add_done_callback(lambda _: queue.put_nowait(None))
-        try:
-            while (event := await queue.get()) is not None:
-                yield event
-            await _settled(running)
-        finally:
-            self.listeners.remove(queue.put_nowait) if queue.put_nowait in self.listeners else None
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
-
     async def state(self, *, subgraphs: bool = False) -> Any:
         return await self.graph.aget_state(self.full_config, subgraphs=subgraphs)
 
@@ -126,10 +110,3 @@ class Drive:
 
     async def history(self, limit: int | None) -> list[Any]:
         return [snapshot async for snapshot in self.graph.aget_state_history(self.full_config, limit=limit)]
-
-
-async def _settled(running: asyncio.Future[RunResult]) -> None:
-    try:
-        await running
-    except RunError:
-        return  # the last event has told it

@@ -91,13 +91,13 @@ def _settled(
     text: str,
     breach: Breach | None,
 ) -> dict[str, Any]:
-    rules = rules_of(role, frame, counters, state, text)
+    writes = [write.to_plain() for result in results.values() for write in result.writes]
+    merged: UnitState = {**state, "writes": [*state.get("writes", []), *writes]}
+    rules = rules_of(role, frame, counters, merged, text)
     answers = {key: keep_full_text(result.message, result.output) for key, result in results.items()}
     step = after_calls(rules, counters, calls, answers, text)
     said = tuple(message for result in results.values() for message in result.extra)
     step = replace(step, messages=(*step.messages, *said))
-    writes = [write.to_plain() for result in results.values() for write in result.writes]
-    merged: UnitState = {**state, "writes": [*state.get("writes", []), *writes]}
     step = _returned(role, rules, step, results)
     if breach is not None and step.ending is None:
         step = replace(

@@ -8,6 +8,7 @@ import pytest
 from langchain_openai import ChatOpenAI
 from openai import DefaultAsyncHttpxClient
 
+from .servers import Aimock, Llmock, Server, running_aimock, why_no_aimock
 from .support import ReplayServer
 
 
@@ -44,3 +45,19 @@ def wire(replay_server: ReplayServer) -> Iterator[ReplayServer]:
 def streamed(request: pytest.FixtureRequest) -> bool:
     """Whether the run is watched, and so its replies are streamed."""
     return bool(request.param == "streamed")
+
+
+@pytest.fixture(scope="session")
+def aimock_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    if reason := why_no_aimock():
+        pytest.skip(reason)
+    with running_aimock(tmp_path_factory.mktemp("aimock")) as url:
+        yield url
+
+
+@pytest.fixture(params=["llmock", "aimock"])
+def server(request: pytest.FixtureRequest) -> Server:
+    """A model server written by others; two of them, so that neither's habits are taken for the wire's."""
+    if request.param == "llmock":
+        return Llmock(request.getfixturevalue("llmock"))
+    return Aimock(request.getfixturevalue("aimock_url"))

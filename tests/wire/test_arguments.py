@@ -110,7 +110,10 @@ async def test_replies_that_are_never_readable_end_the_unit_with_an_excerpt(wire
     assert wire_history_faults(wire.bodies) == []
 
 
-FRAGMENTS = [{"function": {"name": "get", "arguments": '{"a":'}, "id": "c1"}, {"function": {"arguments": "1}"}}]
+FRAGMENTS = [
+    {"function": {"name": "get", "arguments": '{"a":'}, "id": "c1"},
+    {"function": {"arguments": "1}"}},
+]
 
 
 @pytest.mark.parametrize("index", [{}, {"index": None}], ids=["no index", "index null"])
@@ -185,7 +188,11 @@ async def test_replies_that_are_always_cut_end_the_unit(wire, chat, streamed):
 
 
 def test_the_helper_sees_what_breaks_the_rules():
-    broken = {"role": "assistant", "content": None, "tool_calls": [call("get", '{"a"'), call("a b", "{}", "")]}
+    broken = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [call("get", '{"a"'), call("a b", "{}", "")],
+    }
     body = {"messages": [{"role": "user", "content": "go"}, broken, {"role": "assistant", "content": " "}]}
     told = " ".join(wire_history_faults([body, {"messages": [{"role": "user", "content": "go"}]}]))
     for fault in ("not JSON", "without an id", "was not answered", "empty assistant", "'a b'", "changed"):
