@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,9 +13,14 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from ..core.errors import MissingExtra
+from . import guarded
+from .guarded import GuardedSaver, GuardedStore, Passing, patiently
 
 SHARDS = 16
 """Savers over one pool. A saver serves one thread at a time, since it holds one lock."""
+
+SETUP_LOCK = 0x706C616974
+"""The advisory lock under which tables are made; it spells `plait`."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +42,9 @@ async def postgres_savers(url: str, serde: Any) -> AsyncIterator[Shards]:
     async with _pool(url) as pool:
         from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
-        savers = tuple(AsyncPostgresSaver(pool, serde=serde) for _ in range(SHARDS))
-        await savers[0].setup()
-        yield Shards(savers)
+        savers = [AsyncPostgresSaver(pool, serde=serde) for _ in range(SHARDS)]
+        await patiently(lambda: _set_up(pool, savers[0]), _passing(), "opening the checkpoints")
+        yield Shards(tuple(GuardedSaver(saver, _passing()) for saver in savers))
 
 
 @asynccontextmanager
@@ -47,9 +53,9 @@ async def postgres_store(url: str) -> AsyncIterator[BaseStore]:
     async with _pool(url) as pool:
         from langgraph.store.postgres.aio import AsyncPostgresStore
 
-        store = AsyncPostgresStore(pool)
-        await store.setup()
-        yield store
+        async with AsyncPostgresStore(pool) as store:
+            await patiently(lambda: _set_up(pool, store), _passing(), "opening the store")
+            yield GuardedStore(store, _passing())
 
 
 @asynccontextmanager
@@ -64,9 +70,34 @@ async def _pool(url: str) -> AsyncIterator[Any]:
         url,
         min_size=1,
         max_size=SHARDS,
+        timeout=guarded.PATIENCE_S,
         kwargs=settings,
         open=False,
         check=AsyncConnectionPool.check_connection,
     )
     async with pool:
         yield pool
+
+
+async def _set_up(pool: Any, opened: Any) -> None:
+    """Make the tables, one process at a time.
+
+    The lock is tried for rather than waited for: an index that is built concurrently waits for
+    every statement under way, and so would wait for whoever waits for the lock.
+    """
+    async with pool.connection() as connection:
+        while True:
+            cursor = await connection.execute("SELECT pg_try_advisory_lock(%s) AS held", (SETUP_LOCK,))
+            if (await cursor.fetchone())["held"]:
+                break
+            await asyncio.sleep(0.05)
+        try:
+            await opened.setup()
+        finally:
+            await connection.execute("SELECT pg_advisory_unlock(%s)", (SETUP_LOCK,))
+
+
+def _passing() -> Passing:
+    from psycopg import InterfaceError, OperationalError
+
+    return (OperationalError, InterfaceError)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, MutableMapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
+
+Loop = asyncio.AbstractEventLoop
 
 
 @dataclass
@@ -22,8 +25,8 @@ class Source:
 
     given: Any
     opener: Any
-    _by_loop: dict[asyncio.AbstractEventLoop, _Opened] = field(default_factory=dict)
-    _opening: dict[asyncio.AbstractEventLoop, asyncio.Lock] = field(default_factory=dict)
+    _by_loop: MutableMapping[Loop, _Opened] = field(default_factory=WeakKeyDictionary)
+    _opening: MutableMapping[Loop, asyncio.Lock] = field(default_factory=WeakKeyDictionary)
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[Any]:
@@ -36,9 +39,9 @@ class Source:
         try:
             yield opened.value
         finally:
-            await asyncio.shield(self._release(loop, opened))
+            await _finished(self._release(loop, opened))
 
-    async def _acquire(self, loop: asyncio.AbstractEventLoop) -> _Opened:
+    async def _acquire(self, loop: Loop) -> _Opened:
         async with self._opening.setdefault(loop, asyncio.Lock()):
             opened = self._by_loop.get(loop)
             if opened is None:
@@ -48,11 +51,26 @@ class Source:
             opened.users += 1
             return opened
 
-    async def _release(self, loop: asyncio.AbstractEventLoop, opened: _Opened) -> None:
+    async def _release(self, loop: Loop, opened: _Opened) -> None:
         async with self._opening.setdefault(loop, asyncio.Lock()):
             opened.users -= 1
             if opened.users == 0:
                 del self._by_loop[loop]
                 await opened.stack.aclose()
-        if loop not in self._by_loop:
-            self._opening.pop(loop, None)
+
+
+async def _finished(work: Any) -> None:
+    """Await `work` to its end, also when the caller is cancelled meanwhile: what is left open
+    keeps the interpreter from exiting."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            if task.cancelled():
+                raise
+            cancelled = error
+    task.result()
+    if cancelled is not None:
+        raise cancelled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,34 +11,44 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
+from .guarded import GuardedSaver, GuardedStore, patiently
+
 BUSY_S = 30.0
 """How long a connection waits for another process that writes the same file."""
+
+PASSING = (sqlite3.OperationalError,)
+"""Raised while another process holds the file, among others."""
+
+SETUP_PASSING = (sqlite3.OperationalError, sqlite3.IntegrityError)
+"""While the tables are made, another process may have made them first."""
 
 
 @asynccontextmanager
 async def sqlite_saver(path: str, serde: Any) -> AsyncIterator[BaseCheckpointSaver[Any]]:
-    """An AsyncSqliteSaver on `path`, whose folder is made when it is missing."""
-    import aiosqlite
+    """A saver on `path`, whose folder is made when it is missing."""
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-    _make_folder(path)
-    async with aiosqlite.connect(path, timeout=BUSY_S) as connection:
+    async with _connection(path) as connection:
         saver = AsyncSqliteSaver(connection, serde=serde)
-        await saver.setup()
-        yield saver
+        await patiently(saver.setup, SETUP_PASSING, f"opening {path}")
+        yield GuardedSaver(saver, PASSING)
 
 
 @asynccontextmanager
 async def sqlite_store(path: str) -> AsyncIterator[BaseStore]:
-    """An AsyncSqliteStore on `path`, whose folder is made when it is missing."""
+    """A store on `path`, whose folder is made when it is missing."""
     from langgraph.store.sqlite.aio import AsyncSqliteStore
 
-    _make_folder(path)
-    async with AsyncSqliteStore.from_conn_string(path) as store:
-        await store.setup()
-        yield store
+    async with _connection(path, isolation_level=None) as connection, AsyncSqliteStore(connection) as store:
+        await patiently(store.setup, SETUP_PASSING, f"opening {path}")
+        yield GuardedStore(store, PASSING)
 
 
-def _make_folder(path: str) -> None:
+@asynccontextmanager
+async def _connection(path: str, **options: Any) -> AsyncIterator[Any]:
+    import aiosqlite
+
     if path != ":memory:":
         Path(path).parent.mkdir(parents=True, exist_ok=True)
+    async with aiosqlite.connect(path, timeout=BUSY_S, **options) as connection:
+        yield connection

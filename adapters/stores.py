@@ -12,6 +12,7 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from ..core.errors import DefinitionError
+from .guarded import GuardedSaver
 from .postgres import Shards, postgres_savers, postgres_store
 from .source import Source
 from .sqlite import sqlite_saver, sqlite_store
@@ -43,7 +44,7 @@ def saver_source(checkpointer: Any, allowed: Allowed) -> Source:
     if checkpointer in (None, "memory"):
         return Source(InMemorySaver(serde=serde), None)
     if not isinstance(checkpointer, str):
-        return Source(checkpointer.with_allowlist(listed), None)
+        return Source(GuardedSaver(checkpointer.with_allowlist(listed)), None)
     if checkpointer.startswith(POSTGRES):
         return Source(None, lambda: postgres_savers(checkpointer, serde))
     return Source(None, lambda: sqlite_saver(_sqlite_path(checkpointer) or "", serde))

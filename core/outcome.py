@@ -25,6 +25,7 @@ Reason = Literal[
     "rejected",
     "terminated",
     "interrupted",
+    "store",
     "error",
 ]
 """Why a step or run did not end `done`."""

@@ -15,8 +15,9 @@ from ..nodes.unit import WorkflowUnit
 from .binding import Bound
 from .channels import FlowState, RootInput, RootOutput, RootState
 from .flow import END, START
-from .nodes import InnerPlace, NodeFunction, Place, flow_node, step_node, unit_node
+from .nodes import InnerPlace, Place, part_node
 from .root import RootPlace
+from .runners import Runner, flow_runner, step_runner, unit_runner
 from .sequential import SequentialFlow
 from .step import FunctionStep
 
@@ -60,7 +61,7 @@ def compile_inner(flow: Any, bound: Bound) -> Graph:
 
 def _add_parts(builder: Any, place: Place, *, first: str, last: str) -> None:
     for key, part in place.flow.parts.items():
-        builder.add_node(key, _node(key, part, place))
+        builder.add_node(key, part_node(key, _runner(key, part, place), place))
     named = {START: first, END: last}
     for source in (START, *place.flow.parts):
         found = [named.get(e.target, e.target) for e in place.flow.edges if e.source == source]
@@ -79,12 +80,12 @@ class Ways(dict[str, str]):
         return Ways(self)
 
 
-def _node(key: str, part: Any, place: Place) -> NodeFunction:
+def _runner(key: str, part: Any, place: Place) -> Runner:
     if isinstance(part, WorkflowUnit):
-        return unit_node(key, part, place)
+        return unit_runner(part, place.bound.binding.role(part, place.flow.reading(key)), place.bound)
     if isinstance(part, FunctionStep):
-        return step_node(key, part, place)
-    return flow_node(key, part, place, compile_inner(part, place.bound))
+        return step_runner(part, place.bound)
+    return flow_runner(part, compile_inner(part, place.bound), place.bound)
 
 
 def _route(place: Place, last: str) -> Route:

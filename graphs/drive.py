@@ -18,7 +18,7 @@ from ..core.state import SharedState, scope_key
 from ..nodes.frame import RunScope, current_run
 from .binding import Bound
 from .compile import Graph
-from .result import CHANNELS, RunResult, question_from, result_from
+from .result import CHANNELS, RunResult, question_from, result_from, unsaved
 from .root import RootPlace
 
 SUPERSTEPS = 10_000
@@ -58,6 +58,9 @@ class Drive:
         except asyncio.CancelledError:
             outcome = "cancelled"
             raise
+        except RunError as error:
+            result, told = error.result, str(error)
+            raise
         except BaseException as error:
             told = f"{type(error).__name__}: {error}"
             raise
@@ -85,6 +88,10 @@ class Drive:
         except GraphRecursionError as error:
             limit = self.full_config["recursion_limit"]
             raise RunError(f"limit recursion_limit={limit} is used up", reason="limit") from error
+        except RunError as error:
+            if error.reason == "store" and error.result is None:
+                error.result = unsaved(scope.records.values(), error, self.thread_id, time.time() - started)
+            raise
         finally:
             current_run.reset(token)
         interrupts = values.pop("__interrupt__", ())

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
+from ..core.bus import BusMessage
 from ..core.conditions import Predicate
 from ..core.outcome import Reason
 from ..core.part import Part
@@ -14,17 +15,25 @@ from ..core.records import StepRecord
 from ..core.snapshot import Input, Snapshot
 from ..core.stored import NOTHING, Stored
 from ..core.usage import Limits
+from ..nodes.labels import Labels
 
 START, END = "__start__", "__end__"
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One part to run now: its key in the flow, the path it runs at, and what it is given."""
+    """One part to run now: its key in the flow, the path it runs at, and what it is given.
+
+    `task` replaces the turn's task for the part; `blocked` says why it is skipped instead; the
+    `messages` are published on the bus with it.
+    """
 
     key: str
     path: str
-    inputs: tuple[Input, ...]
+    inputs: tuple[Input, ...] = ()
+    task: Any = None
+    blocked: str | None = None
+    messages: tuple[BusMessage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +106,10 @@ class Flow(Part):
 
     def is_complete(self, snapshot: Snapshot) -> bool:
         return not self.next(snapshot)
+
+    def reading(self, key: str) -> Labels | None:
+        """How the output of the unit `key` is read while it may still be asked again."""
+        return None
 
     def place_of(self, key: str, path: str) -> str:
         """Where the part `key` stands when this flow stands at `path`, passes left out."""

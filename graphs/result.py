@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,6 +96,23 @@ def result_from(
         usage=Usage.total(record.usage for record in records),
         duration_s=duration_s,
         interrupts=questions,
+    )
+
+
+def unsaved(
+    records: Iterable[StepRecord], error: RunError, thread_id: str, duration_s: float
+) -> RunResult:
+    """What a run did that lost its store: its outputs are in `steps`, whether they were kept or not."""
+    finished = [record for record in records if record.is_final]
+    return RunResult(
+        thread_id,
+        "failed",
+        error.reason,
+        str(error),
+        error.path,
+        steps=tuple(record for record in finished if record.kind != "flow"),
+        usage=Usage.total(record.usage for record in finished),
+        duration_s=duration_s,
     )
 
 

@@ -81,6 +81,9 @@ class RouterFlow(Flow):
         field = self.route or _route_field(part.output)
         return Labels(tuple(self.handlers), field, self.default) if field else None
 
+    def reading(self, key: str) -> Labels | None:
+        return self.labels if key == self.router_key else None
+
     def label_of(self, output: Any) -> str | None:
         """The handler key that `output` names, `default` for an unknown label, or None."""
         given = self._given(output)

@@ -60,7 +60,10 @@ class Run:
             news = self._news
             if place == len(self._events):
                 await news.wait()
-        with suppress(RunError):
+        if self._events and _is_end(self._events[-1]):
+            with suppress(RunError):
+                await self.result()
+        else:
             await self.result()
 
     async def result(self) -> RunResult:

@@ -11,6 +11,7 @@ from ..core.errors import NothingToResume, PlaitError, ThreadPaused
 from ..core.ports import Question
 from .compile import ENTER
 from .drive import Drive
+from .kept import check_state, check_values
 from .result import question_from
 from .rewind import check_definition, rewound
 
@@ -24,14 +25,24 @@ def turn_input(task: Any, state: Mapping[str, Any] | None) -> dict[str, Any]:
     return given | ({"state": dict(state)} if state else {})
 
 
+async def check_new_turn(drive: Drive, *, abandon: bool) -> None:
+    """Raise what keeps a thread from a new turn: ThreadPaused unless `abandon`, or ClassChanged."""
+    state = await drive.state()
+    questions = [question_from(item) for item in state.interrupts]
+    if questions and not abandon:
+        raise ThreadPaused(drive.thread_id, questions)
+    check_state(drive.bound, state.values)
+
+
 async def continuation(drive: Drive, answers: Any) -> Any:
     """A Command with answers or with the failed parts taken up again, or None after a crash.
 
-    Raises NothingToResume, DefinitionChanged, or ThreadPaused when answers are missing.
+    Raises NothingToResume, ClassChanged, DefinitionChanged, or ThreadPaused when answers are missing.
     """
     state = await drive.state(subgraphs=True)
     if not state.values.get("turn"):
         raise NothingToResume(f"thread {drive.thread_id!r} has not run anything yet")
+    check_values(drive.bound, state)
     check_definition(drive.bound, drive.thread_id, state)
     questions = [question_from(item) for item in state.interrupts]
     if questions:

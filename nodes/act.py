@@ -143,7 +143,7 @@ class _Calls:
         if len(calls) <= 1:
             return [await self._one(call, tools[call.name]) for call in calls]
         if self._role.unit.tool_execution == "sequential":
-            return [CallResult.from_plain(await self._task(n, call, tools)) for n, call in enumerate(calls)]
+            return await self._in_order(calls, tools)
         started = [self._task(n, call, tools) for n, call in enumerate(calls)]
         finished = await asyncio.gather(*started, return_exceptions=True)
         raised = [result for result in finished if isinstance(result, BaseException)]
@@ -154,6 +154,14 @@ class _Calls:
                 GraphInterrupt(()) if pauses else next(e for e in raised if not isinstance(e, GraphInterrupt))
             )
         return [CallResult.from_plain(result) for result in finished if not isinstance(result, BaseException)]
+
+    async def _in_order(self, calls: Sequence[Call], tools: Mapping[str, UnitTool]) -> list[CallResult]:
+        """One call after the other; each sees what those before it wrote."""
+        results: list[CallResult] = []
+        for number, call in enumerate(calls):
+            results.append(CallResult.from_plain(await self._task(number, call, tools)))
+            self._writes = [*self._writes, *results[-1].writes]
+        return results
 
     def _task(self, number: int, call: Call, tools: Mapping[str, UnitTool]) -> Any:
         async def run_call(_: int) -> dict[str, Any]:

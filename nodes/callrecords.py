@@ -25,7 +25,7 @@ def keep_full_text(message: ToolMessage, text: str | None) -> ToolMessage:
 def call_records(
     messages: Sequence[BaseMessage], snapshot: Snapshot, names: Mapping[str, str] | None = None
 ) -> tuple[ToolCallRecord, ...]:
-    """One record for each ordinary call of this pass, in order; `names` leads from the wire to given names."""
+    """One record for each ordinary call of this pass, in order; `names`: wire name -> given name."""
     held = {message.id for message in snapshot.transcript(snapshot.path)}
     answers = {m.tool_call_id: m for m in messages if isinstance(m, ToolMessage)}
     made = (m for m in messages if isinstance(m, AIMessage) and m.id not in held)

@@ -65,7 +65,7 @@ def normalise_reply(
     taken. A merged `AIMessageChunk` is read from its pieces, since LangChain completes unfinished arguments.
     """
     wanted = _wanted(message)
-    named = [call for call in wanted if call.name.strip()]
+    named = _in_order([call for call in wanted if call.name.strip()], message.content)
     ids = unique_ids([call.id for call in named], taken, new_id)
     read = [read_arguments(call.args) for call in named]
     sent = [_sent(call, call_id, args) for call, call_id, args in zip(named, ids, read, strict=True)]
@@ -121,13 +121,17 @@ class _Wanted:
 
 
 def _wanted(message: AIMessage) -> list[_Wanted]:
-    """The calls in the order in which the model wrote them, as far as that is known."""
+    """The calls of a message, unparsed ones too."""
     pieces = message.tool_call_chunks if isinstance(message, AIMessageChunk) else []
     raw = pieces or [*(message.tool_calls or ()), *(message.invalid_tool_calls or ())]
-    calls = [_read(dict(call)) for call in raw]
+    return [_read(dict(call)) for call in raw]
+
+
+def _in_order(calls: list[_Wanted], content: Any) -> list[_Wanted]:
+    """The calls in the order in which the model wrote them, as far as that is known."""
     indexes = [call.index for call in calls]
     if not all(isinstance(index, int) for index in indexes):
-        indexes = _block_places(calls, call_block_ids(message.content))
+        indexes = _block_places(calls, call_block_ids(content))
     if len(set(indexes)) < len(calls):
         return calls
     return [call for _, call in sorted(zip(indexes, calls, strict=True), key=_first)]

@@ -72,6 +72,8 @@ async def _foreign(work: Any, frame: Frame, spending: Spending) -> Execution:
     except GraphBubbleUp:
         raise
     except RunError as error:
+        if error.reason == "store":
+            raise
         execution = Execution("failed", error.reason, str(error))
     except ValueRefused as error:
         execution = Execution("failed", "refused-value", str(error))

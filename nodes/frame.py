@@ -16,6 +16,7 @@ from typing import Any
 from ..core.bus import BusMessage
 from ..core.events import Event, EventType
 from ..core.ports import EMPTY_PLANE, Emit, Plane, Publish
+from ..core.records import StepRecord
 from ..core.snapshot import Snapshot
 from .meter import Meter
 
@@ -31,6 +32,8 @@ class RunScope:
     resumed: bool = False
     sequence: int = 0
     open_turns: set[str] = field(default_factory=set)
+    records: dict[str, StepRecord] = field(default_factory=dict)
+    """What has finished in this process, by id: all that is left when the store is lost."""
 
     @property
     def streaming(self) -> bool:

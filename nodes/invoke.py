@@ -9,6 +9,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 from langgraph.types import Command
@@ -80,13 +81,16 @@ class Caller:
         run.emit(
             "tool_execution_start", path, unit=self.unit_id, tool=tool.name, call_id=call.id, args=call.args
         )
-        result: CallResult | None = None
+        content: Any = "not finished"
+        failed = True
         try:
             result = await self._guarded(call, tool)
+            content, failed = result.message.content, result.message.status == "error"
             return result
+        except GraphBubbleUp:
+            content, failed = "paused", False
+            raise
         finally:
-            content = result.message.content if result else "not finished"
-            failed = result is None or result.message.status == "error"
             run.emit(
                 "tool_execution_end",
                 path,
@@ -185,9 +189,26 @@ class Caller:
     def _capped(self, message: ToolMessage, call: Call, tool: UnitTool) -> tuple[ToolMessage, str | None]:
         content, full = cap(clean_content(message.content)[0] or NO_OUTPUT, self.cap)
         changed = message.model_copy(
-            update={"content": content, "id": f"{call.id}:answer", "name": tool.wire}
+            update={
+                "content": content,
+                "id": f"{call.id}:answer",
+                "name": tool.wire,
+                "artifact": message.artifact if _is_kept(message.artifact) else None,
+            }
         )
         return changed, full
+
+
+def _is_kept(artifact: Any) -> bool:
+    """Whether a checkpoint can hold a tool's artifact; one that it cannot hold is left out."""
+    try:
+        _SERIALIZER.dumps_typed(artifact)
+    except Exception:  # each kind of value fails in a way of its own
+        return False
+    return True
+
+
+_SERIALIZER = JsonPlusSerializer()
 
 
 def refused(call: Call, why: str) -> CallResult:

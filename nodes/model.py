@@ -23,6 +23,12 @@ from .shown import Shown
 OnDelta = Callable[[str], None]
 OnRetry = Callable[["ModelFailure"], None]
 
+DEAD_CONNECTIONS = 20
+"""A client that is used by one event loop after another, as with `asyncio.run` twice, has kept connections of
+the first. Each try finds one of them dead and drops it, and nothing was sent."""
+
+_OTHER_LOOP = ("Event loop is closed", "bound to a different event loop")
+
 
 class ModelFailure(Exception):
     """The model gave no usable reply. `kind` says whose fault, `excerpt` what was seen."""
@@ -77,14 +83,23 @@ class ModelCall:
     async def _once(
         self, messages: Sequence[BaseMessage], config: RunnableConfig, on_delta: OnDelta | None
     ) -> AIMessage:
-        try:
-            if on_delta is None and not is_streamed(self.runnable, config):
-                return _as_reply(await self.runnable.ainvoke(list(messages), config))
-            return await self._streamed(messages, config, on_delta or _ignore)
-        except (PlaitError, GraphBubbleUp, ModelFailure):
-            raise
-        except Exception as error:
-            raise as_failure(error) from error
+        left = DEAD_CONNECTIONS
+        while True:
+            try:
+                return await self._asked(messages, config, on_delta)
+            except (PlaitError, GraphBubbleUp, ModelFailure):
+                raise
+            except Exception as error:
+                left -= 1
+                if not left or not str(error).endswith(_OTHER_LOOP):
+                    raise as_failure(error) from error
+
+    async def _asked(
+        self, messages: Sequence[BaseMessage], config: RunnableConfig, on_delta: OnDelta | None
+    ) -> AIMessage:
+        if on_delta is None and not is_streamed(self.runnable, config):
+            return _as_reply(await self.runnable.ainvoke(list(messages), config))
+        return await self._streamed(messages, config, on_delta or _ignore)
 
     async def _streamed(
         self, messages: Sequence[BaseMessage], config: RunnableConfig, on_delta: OnDelta

@@ -50,11 +50,7 @@ async def run_unit(run: Run, frame: Frame) -> Delta:
     stage, plane, snapshot, started = _stages(frame), frame.run.plane, frame.snapshot, time.time()
     frame.run.emit("agent_start", snapshot.path, unit=run.unit.id, resumed=frame.run.resumed)
     try:
-        await stage("policy.pre_check", plane.pre_check, snapshot)
-        await stage("security.pre_hooks", plane.pre_hooks, snapshot)
-        await stage("context.assemble", plane.assemble, snapshot)
-        await stage("adapter", None)
-        execution = await _executed(run, frame)
+        execution = await _executed(run, frame, stage)
         await stage("security.post_hooks", plane.post_hooks, snapshot)
         await stage("output_adapter", None)
         execution = _adapted(run.unit, execution, snapshot)
@@ -86,10 +82,18 @@ def _stages(frame: Frame) -> Callable[..., Awaitable[None]]:
     return stage
 
 
-async def _executed(run: Run, frame: Frame) -> Execution:
+async def _executed(run: Run, frame: Frame, stage: Callable[..., Awaitable[None]]) -> Execution:
+    """The stages before, and the execution. A RunError in them, such as a refusal, fails the unit."""
+    plane, snapshot = frame.run.plane, frame.snapshot
     try:
+        await stage("policy.pre_check", plane.pre_check, snapshot)
+        await stage("security.pre_hooks", plane.pre_hooks, snapshot)
+        await stage("context.assemble", plane.assemble, snapshot)
+        await stage("adapter", None)
         return await run.execute(frame)
     except RunError as error:
+        if error.reason == "store":
+            raise  # what was done can no longer be kept, so the run stops where it last was
         return Execution("failed", error.reason, str(error))
 
 

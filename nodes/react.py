@@ -109,8 +109,11 @@ class ReactRole:
         return frame
 
     def enter(self, snapshot: Snapshot) -> dict[str, Any]:
-        messages = opening(self.unit, snapshot)
-        return {"messages": numbered(messages, (), snapshot)}
+        """The transcript to start with; a unit taken up again also has the writes it had made."""
+        messages = numbered(opening(self.unit, snapshot), (), snapshot)
+        attempts = snapshot.attempts(snapshot.path)
+        held = attempts[-1].metadata.get("held", ()) if attempts and attempts[-1].status == "rewound" else ()
+        return {"messages": messages, **({"writes": list(held)} if held else {})}
 
     def leave(self, values: Mapping[str, Any], snapshot: Snapshot) -> Execution:
         ending = Ending(**values["ending"])

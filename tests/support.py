@@ -10,6 +10,7 @@ from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackMana
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from pydantic import Field
 
 from plait import RunError, Workflow, WorkflowUnit
 from plait.nodes.history import history_faults, prefix_faults
@@ -68,7 +69,9 @@ async def failure(workflow: Workflow, task: Any = "Go.", **options: Any) -> RunE
     return raised.value
 
 
-async def run(unit: WorkflowUnit[Any], script: Any, task: Any = "Go.", **options: Any) -> tuple[Any, ScriptedModel]:
+async def run(
+    unit: WorkflowUnit[Any], script: Any, task: Any = "Go.", **options: Any
+) -> tuple[Any, ScriptedModel]:
     """Run one unit from a script: the result, and the model with what it was sent."""
     model = script if isinstance(script, ScriptedModel) else scripted(script)
     return await Workflow(unit, model=model, **options).run(task), model
@@ -84,7 +87,7 @@ class ChunkModel(BaseChatModel):
     """Streams the given pieces, one list for each request, as a provider would send them."""
 
     replies: list[list[Any]]
-    sent: list[list[Any]] = []
+    sent: list[list[Any]] = Field(default_factory=list)
 
     @property
     def _llm_type(self) -> str:
@@ -94,15 +97,21 @@ class ChunkModel(BaseChatModel):
         return self.bind(tools=tools, **kwargs)
 
     def _generate(
-        self, messages: list[BaseMessage], stop: Any = None, run_manager: CallbackManagerForLLMRun | None = None,
+        self,
+        messages: list[BaseMessage],
+        stop: Any = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
-    ) -> ChatResult:  # fmt: skip
+    ) -> ChatResult:
         raise NotImplementedError("this model only streams")
 
     async def _astream(
-        self, messages: list[BaseMessage], stop: Any = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None, **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:  # fmt: skip
+        self,
+        messages: list[BaseMessage],
+        stop: Any = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
         self.sent.append(list(messages))
         for piece in self.replies[len(self.sent) - 1]:
             yield ChatGenerationChunk(message=piece)

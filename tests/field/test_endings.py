@@ -75,7 +75,9 @@ async def test_f02_invalid_results_are_answered_with_field_and_reason():
 
 
 async def test_f02_the_attempts_are_a_budget_that_ends_the_unit():
-    error, model = await run_failing(rate.with_(resolve_attempts=2), [call("resolve", score="high"), call("resolve", score=11)])
+    error, model = await run_failing(
+        rate.with_(resolve_attempts=2), [call("resolve", score="high"), call("resolve", score=11)]
+    )
     assert error.reason == "invalid-resolve"
     assert "score" in str(error)
     assert "10" in str(error)

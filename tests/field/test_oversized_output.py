@@ -121,7 +121,9 @@ class Opaque:
 
 
 @pytest.mark.parametrize("made", [giving, awaiting])
-@pytest.mark.parametrize(("value", "type_name"), [((n for n in "ab"), "generator"), (Opaque(), "Opaque"), (object(), "object")])
+@pytest.mark.parametrize(
+    ("value", "type_name"), [((n for n in "ab"), "generator"), (Opaque(), "Opaque"), (object(), "object")]
+)
 async def test_f47_what_cannot_be_shown_is_an_error_of_that_call(value, type_name, made):
     result, model = await run(WorkflowUnit("work", output=Ok, tools=[made(value)]), [call("give"), DONE])
     (answer,) = answers(model.requests[1])
@@ -170,9 +172,12 @@ async def test_f31_an_upstream_result_reaches_the_next_unit_character_for_charac
 
 async def test_f31_state_and_tool_texts_are_no_templates():
     unit = WorkflowUnit(
-        "work", prompt=lambda snapshot: snapshot.state["rules"], output=Ok, tools=[giving(BRACES)],
+        "work",
+        prompt=lambda snapshot: snapshot.state["rules"],
+        output=Ok,
+        tools=[giving(BRACES)],
         input_adapter=lambda snapshot: f"Rules: {snapshot.state['rules']}",
-    )  # fmt: skip
+    )
     model = scripted([call("give"), DONE])
     await Workflow(unit, model=model).run("Go.", state={"rules": BRACES})
     assert model.requests[0].system == BRACES

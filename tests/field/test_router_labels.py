@@ -102,7 +102,9 @@ async def test_f07_asked_again_the_router_may_mend_its_label(first):
     assert (await workflow.run("Help.")).completed_units == ("classify", "tech")
 
 
-@pytest.mark.parametrize("said", [text("refunds"), call("resolve", value="refunds"), call("resolve", value="技术")])
+@pytest.mark.parametrize(
+    "said", [text("refunds"), call("resolve", value="refunds"), call("resolve", value="技术")]
+)
 async def test_f07_an_unknown_label_goes_to_the_default_at_once(said):
     workflow, model = desk([said], default="billing", to="billing")
     result = await workflow.run("Help.")
@@ -112,7 +114,9 @@ async def test_f07_an_unknown_label_goes_to_the_default_at_once(said):
 
 @pytest.mark.parametrize("schema", [Route, Strict])
 async def test_f07_an_unknown_label_in_a_field_goes_to_the_default(schema):
-    workflow, model = desk([call("resolve", route="refunds")], classify.with_(output=schema), default="tech", to="tech")
+    workflow, model = desk(
+        [call("resolve", route="refunds")], classify.with_(output=schema), default="tech", to="tech"
+    )
     result = await workflow.run("Help.")
     assert result.completed_units == ("classify", "tech")
     assert len(model.requests) == 2

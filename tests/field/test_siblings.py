@@ -63,8 +63,9 @@ async def test_f15_a_second_turn_sees_every_call_answered(batch, unit, desk):
     await workflow.run("Save it.", thread_id="t")
     await workflow.run("Again.", thread_id="t")
     assert {answer.name: answer.content for answer in answers(model.requests[1])} == {
-        "save": "saved 1", "resolve": "accepted",
-    }  # fmt: skip
+        "save": "saved 1",
+        "resolve": "accepted",
+    }
     assert model.requests[1].user == "Again."
     assert desk.saved == [1]
 
@@ -110,7 +111,10 @@ async def test_f15_an_invalid_resolve_beside_a_call_is_answered_beside_it(unit, 
 
 
 def two_reads(first, second):
-    calls = [{"name": "read", "args": {"path": path}, "id": call_id} for path, call_id in (("a", first), ("b", second))]
+    calls = [
+        {"name": "read", "args": {"path": path}, "id": call_id}
+        for path, call_id in (("a", first), ("b", second))
+    ]
     return AIMessage("", tool_calls=calls)
 
 
@@ -133,7 +137,9 @@ async def test_f19_fine_ids_are_kept(unit):
 async def test_f19_an_id_may_come_again_in_a_later_round_and_turn(unit, desk):
     one = call("read", path="a").with_id("c1")
     other = call("read", path="b").with_id("c1")
-    model = scripted([one, other, RESOLVE.with_id("c1"), call("read", path="c").with_id("c1"), RESOLVE.with_id("c1")])
+    model = scripted(
+        [one, other, RESOLVE.with_id("c1"), call("read", path="c").with_id("c1"), RESOLVE.with_id("c1")]
+    )
     workflow = Workflow(unit, model=model)
     await workflow.run("Go.", thread_id="t")
     await workflow.run("Again.", thread_id="t")
@@ -143,6 +149,8 @@ async def test_f19_an_id_may_come_again_in_a_later_round_and_turn(unit, desk):
 
 
 async def test_f19_ids_are_unique_over_reminders_too(unit):
-    error, model = await run_failing(unit, [call("read", path="a").with_id(""), text("Hm."), text("Hm."), text("Hm.")])
+    error, model = await run_failing(
+        unit, [call("read", path="a").with_id(""), text("Hm."), text("Hm."), text("Hm.")]
+    )
     assert error.reason == "no-resolve"
     assert len(model.requests) == 4

@@ -53,7 +53,11 @@ def test_f14_run_sync_goes_on_with_a_thread():
 
 async def test_f14_sync_and_async_calls_mix_on_one_workflow():
     workflow = workflow_of(3)
-    outcomes = [workflow.run_sync("Go.").outcome, (await workflow.run("Go.")).outcome, workflow.run_sync("Go.").outcome]
+    outcomes = [
+        workflow.run_sync("Go.").outcome,
+        (await workflow.run("Go.")).outcome,
+        workflow.run_sync("Go.").outcome,
+    ]
     assert outcomes == ["done"] * 3
 
 
@@ -71,7 +75,9 @@ def test_f14_run_sync_works_in_a_thread_with_its_own_loop():
 
 def test_f14_run_sync_from_many_threads_at_once():
     workflow, found = workflow_of(8), []
-    threads = [threading.Thread(target=lambda: found.append(workflow.run_sync("Go.").outcome)) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: found.append(workflow.run_sync("Go.").outcome)) for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -130,7 +136,9 @@ async def test_f43_context_variables_are_visible_in_sync_tools(count, entry):
         return tenant.get()
 
     tenant.set("mei")
-    workflow = Workflow(WorkflowUnit("work", output=Ok, tools=[who]), model=scripted([[call("who")] * count, DONE]))
+    workflow = Workflow(
+        WorkflowUnit("work", output=Ok, tools=[who]), model=scripted([[call("who")] * count, DONE])
+    )
     result = await workflow.run("Go.") if entry == "run" else workflow.run_sync("Go.")
     assert result.outcome == "done"
     assert seen == [("mei", False)] * count
@@ -138,6 +146,8 @@ async def test_f43_context_variables_are_visible_in_sync_tools(count, entry):
 
 async def test_f43_sync_prompts_adapters_and_conditions_see_context_variables():
     tenant.set("mei")
-    unit = ok_unit.with_(prompt=lambda snapshot: f"For {tenant.get()}.", input_adapter=lambda snapshot: tenant.get())
+    unit = ok_unit.with_(
+        prompt=lambda snapshot: f"For {tenant.get()}.", input_adapter=lambda snapshot: tenant.get()
+    )
     _, model = await run(unit, [DONE])
     assert (model.requests[0].system, model.requests[0].user) == ("For mei.", "mei")

@@ -80,7 +80,9 @@ async def test_f09_a_written_call_is_never_the_result(unit):
 
 async def test_f25_json_text_is_read_where_the_schema_wants_an_array():
     note = '{"keep":"text"}'
-    result, model = await run(WorkflowUnit("work", output=Order), [call("resolve", items='[{"sku":"a"}]', note=note)])
+    result, model = await run(
+        WorkflowUnit("work", output=Order), [call("resolve", items='[{"sku":"a"}]', note=note)]
+    )
     assert result.output == Order(items=[Item(sku="a")], note=note)
     assert len(model.requests) == 1
 

@@ -69,7 +69,9 @@ async def test_f03_a_tool_that_raises_is_an_answer(kind):
     assert [record.ok for record in result.steps[0].tool_calls] == [False, True]
 
 
-@pytest.mark.parametrize("error", [ValueError(""), KeyError("k"), AssertionError(), StopIteration("s"), TimeoutError("t")])
+@pytest.mark.parametrize(
+    "error", [ValueError(""), KeyError("k"), AssertionError(), StopIteration("s"), TimeoutError("t")]
+)
 async def test_f03_any_ordinary_exception_is_an_answer(error):
     _, model = await run(work(Flaky(error).as_async()), [call("lookup"), call("resolve", ok=True)])
     (answer,) = answers(model.requests[1])
@@ -125,7 +127,9 @@ async def test_f05_an_unknown_name_is_answered_with_the_names_there_are():
 
 async def test_f05_an_unknown_name_beside_a_known_one_stops_nothing():
     search = Search()
-    _, model = await run(work(search.search), [[call("serch", q="x"), call("search", q="y")], call("resolve", ok=True)])
+    _, model = await run(
+        work(search.search), [[call("serch", q="x"), call("search", q="y")], call("resolve", ok=True)]
+    )
     assert search.queries == ["y"]
     assert [answer.status for answer in answers(model.requests[1])] == ["error", "success"]
 
@@ -192,7 +196,9 @@ async def test_f55_parallel_calls_are_counted_exactly_every_time():
     for _ in range(100):
         counter = Counter()
         batch = [call("count", n=n) for n in range(3)]
-        result, _ = await run(work(counter.count), [batch, call("resolve", ok=True)], limits=Limits(tool_calls=10))
+        result, _ = await run(
+            work(counter.count), [batch, call("resolve", ok=True)], limits=Limits(tool_calls=10)
+        )
         assert (counter.ran, result.usage.tool_calls) == (3, 3)
 
 
@@ -204,6 +210,8 @@ async def test_f55_a_limit_that_is_just_enough_is_no_failure():
 
 
 async def test_f05_a_reply_of_names_only_is_answered_by_id():
-    nameless = AIMessage("", tool_calls=[{"name": "nope", "args": {}, "id": "a"}, {"name": "nor", "args": {}, "id": "b"}])
+    nameless = AIMessage(
+        "", tool_calls=[{"name": "nope", "args": {}, "id": "a"}, {"name": "nor", "args": {}, "id": "b"}]
+    )
     _, model = await run(work(Search().search), [nameless, call("resolve", ok=True)])
     assert [answer.tool_call_id for answer in answers(model.requests[1])] == ["a", "b"]

@@ -47,7 +47,9 @@ async def test_f53_each_name_on_the_wire_leads_to_its_tool():
     batch = [call(wire, x=n) for n, wire in enumerate(await wire_names())]
     result, model = await run(WorkflowUnit("work", output=Ok, tools=tools), [batch, DONE])
     assert sorted(seen) == sorted((name, n) for n, name in enumerate(NAMES))
-    assert [answer.content for answer in answers(model.requests[1])] == [f"{n} by {name}" for n, name in enumerate(NAMES)]
+    assert [answer.content for answer in answers(model.requests[1])] == [
+        f"{n} by {name}" for n, name in enumerate(NAMES)
+    ]
     assert [made.name for made in result.steps[0].tool_calls] == NAMES
 
 
@@ -99,7 +101,7 @@ RESOLVE = [call_chunk(0, "resolve", '{"ok": true}', "r1"), last_chunk()]
 
 
 async def streamed(unit, replies):
-    model = ChunkModel(replies=replies, sent=[])
+    model = ChunkModel(replies=replies)
     *_, last = [event async for event in Workflow(unit, model=model).stream("Go.")]
     return last.result, model
 

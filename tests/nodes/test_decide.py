@@ -30,7 +30,9 @@ def called(name, /, call_id="c1", **args):
 
 
 def reply(content="", *calls, finish=None):
-    message = AIMessage(content, tool_calls=list(calls), response_metadata={"finish_reason": finish or "stop"})
+    message = AIMessage(
+        content, tool_calls=list(calls), response_metadata={"finish_reason": finish or "stop"}
+    )
     return normalise_reply(message, taken=(), new_id=lambda n: f"new_{n}", streamed=False)
 
 

@@ -68,7 +68,10 @@ async def test_success_is_rounds_between_start_and_end():
 
 async def test_the_run_encloses_its_units():
     events = await events_of([DONE])
-    assert [(events[0].type, events[0].path), (events[-1].type, events[-1].path)] == [("agent_start", ""), ("agent_end", "")]
+    assert [(events[0].type, events[0].path), (events[-1].type, events[-1].path)] == [
+        ("agent_start", ""),
+        ("agent_end", ""),
+    ]
     assert events[-1].result.outcome == events[-1].outcome == "done"
     assert len({event.run_id for event in events}) == 1
 
@@ -110,8 +113,9 @@ async def test_a_used_up_budget_ends_the_unit_as_failed():
     events = await events_of([text("Hm.")], work.with_(reminders=0))
     ended = [event for event in events if event.type == "agent_end"]
     assert [(event.path, event.outcome, event.reason) for event in ended] == [
-        ("work", "failed", "no-resolve"), ("", "failed", "no-resolve"),
-    ]  # fmt: skip
+        ("work", "failed", "no-resolve"),
+        ("", "failed", "no-resolve"),
+    ]
     assert balanced(events)
 
 
@@ -123,7 +127,9 @@ async def test_text_arrives_in_pieces_before_its_message_ends():
 
 
 async def test_a_text_output_arrives_in_pieces_although_it_is_an_argument():
-    events = await events_of([call("resolve", value="A reply in several pieces.")], WorkflowUnit("work", output=str))
+    events = await events_of(
+        [call("resolve", value="A reply in several pieces.")], WorkflowUnit("work", output=str)
+    )
     pieces = [event.delta for event in events if event.type == "message_update"]
     assert "".join(pieces) == "A reply in several pieces."
     assert len(pieces) > 1
@@ -182,7 +188,9 @@ async def test_a_pause_ends_the_agent_as_paused_and_going_on_starts_it_resumed()
 async def test_a_paused_tool_is_no_failed_tool():
     workflow, events = Workflow(work.with_(tools=[ask]), model=scripted([call("ask")])), []
     await observed(workflow, {"task": "Go."}, events)
-    assert [e.is_error for e in events if e.type.endswith("_end")] == [False] * len([e for e in events if e.type.endswith("_end")])
+    assert [e.is_error for e in events if e.type.endswith("_end")] == [False] * len(
+        [e for e in events if e.type.endswith("_end")]
+    )
 
 
 async def test_a_listener_that_raises_breaks_nothing(caplog):

@@ -15,9 +15,18 @@ class Ok(BaseModel):
 
 
 STAGES = [
-    "policy.pre_check", "security.pre_hooks", "context.assemble", "adapter", "security.post_hooks",
-    "output_adapter", "shared_state", "context.record", "checkpoint", "observability.emit", "bus.publish",
-]  # fmt: skip
+    "policy.pre_check",
+    "security.pre_hooks",
+    "context.assemble",
+    "adapter",
+    "security.post_hooks",
+    "output_adapter",
+    "shared_state",
+    "context.record",
+    "checkpoint",
+    "observability.emit",
+    "bus.publish",
+]
 BEFORE, AFTER = ["pre_check", "pre_hooks", "assemble"], ["post_hooks", "record", "emit"]
 DONE = call("resolve", ok=True)
 
@@ -71,7 +80,11 @@ async def test_a_function_adapter_takes_the_same_path():
 
 async def test_a_failed_unit_takes_the_same_path():
     traced = []
-    workflow = Workflow(work.with_(resolve_attempts=1), model=scripted([call("resolve", ok=3)]), plane=Plane(trace=traced.append))
+    workflow = Workflow(
+        work.with_(resolve_attempts=1),
+        model=scripted([call("resolve", ok=3)]),
+        plane=Plane(trace=traced.append),
+    )
     await failure(workflow)
     assert traced == STAGES
 

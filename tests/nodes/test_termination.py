@@ -17,7 +17,7 @@ from plait import (
     ToolRuntime,
     Usage,
     WorkflowUnit,
-)  # fmt: skip
+)
 from plait.nodes.termination import AllOf, AnyOf, Progress, Stop, gates_resolve
 from plait.testing import call, text
 
@@ -30,9 +30,14 @@ class Ok(BaseModel):
 
 def progress(**given):
     defaults = {
-        "rounds": 1, "resolved": False, "stop_reason": "tool_use", "text": "", "state": SharedState({}),
-        "usage": Usage(), "elapsed_s": 0.0,
-    }  # fmt: skip
+        "rounds": 1,
+        "resolved": False,
+        "stop_reason": "tool_use",
+        "text": "",
+        "state": SharedState({}),
+        "usage": Usage(),
+        "elapsed_s": 0.0,
+    }
     return Progress(**{**defaults, **given})
 
 
@@ -84,7 +89,9 @@ def test_a_policy_says_how_the_unit_stops(policy, given, status):
 
 
 def test_a_limit_names_itself_and_its_value():
-    assert Limit(Limits(tool_calls=3))(progress(usage=SPENT)) == Stop("failed", "limit", "limit tool_calls=3 is used up")
+    assert Limit(Limits(tool_calls=3))(progress(usage=SPENT)) == Stop(
+        "failed", "limit", "limit tool_calls=3 is used up"
+    )
     assert "max_rounds=2" in MaxRounds(2)(progress(rounds=2)).message
 
 
@@ -167,7 +174,9 @@ async def test_a_condition_on_the_state_ends_the_unit_in_the_round_that_makes_it
     ("limits", "rounds"), [(Limits(model_calls=2), 2), (Limits(tool_calls=3), 3), (Limits(tokens=1), 1)]
 )
 async def test_a_limit_policy_ends_the_unit(limits, rounds):
-    error, model = await run_failing(work.with_(termination=Resolved() | Limit(limits)), [call("wait")] * rounds)
+    error, model = await run_failing(
+        work.with_(termination=Resolved() | Limit(limits)), [call("wait")] * rounds
+    )
     assert error.reason == "limit"
     assert len(model.requests) == rounds
 

@@ -1,7 +1,8 @@
 """Servers on the loopback, and real clients for them that are closed when the test ends."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,13 +52,16 @@ def streamed(request: pytest.FixtureRequest) -> bool:
 def aimock_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if reason := why_no_aimock():
         pytest.skip(reason)
-    with running_aimock(tmp_path_factory.mktemp("aimock")) as url:
+    unused = {"match": {"userMessage": "never sent"}, "response": {"content": "-"}}
+    with running_aimock(tmp_path_factory.mktemp("aimock"), [unused]) as url:
         yield url
 
 
 @pytest.fixture(params=["llmock", "aimock"])
-def server(request: pytest.FixtureRequest) -> Server:
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
     """A model server written by others; two of them, so that neither's habits are taken for the wire's."""
     if request.param == "llmock":
-        return Llmock(request.getfixturevalue("llmock"))
-    return Aimock(request.getfixturevalue("aimock_url"))
+        yield Llmock(request.getfixturevalue("llmock"))
+        return
+    with ExitStack() as processes:
+        yield Aimock(request.getfixturevalue("aimock_url"), tmp_path, processes)

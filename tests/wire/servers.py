@@ -7,9 +7,10 @@ import os
 import re
 import shutil
 import subprocess
+import time
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -42,7 +43,8 @@ def says(*calls: tuple[str, dict[str, Any]], text: str | None = None, broken: bo
 
 
 class Server(Protocol):
-    base_url: str
+    @property
+    def base_url(self) -> str: ...
 
     def script(self, unit: str, *said: Said) -> None:
         """What is said, round by round, to requests whose system message holds `unit`."""
@@ -57,7 +59,10 @@ class Llmock:
 
     def __init__(self, handle: Any) -> None:
         self._handle = handle
-        self.base_url = handle.base_url("openai")
+
+    @property
+    def base_url(self) -> str:
+        return str(self._handle.base_url("openai"))
 
     def script(self, unit: str, *said: Said) -> None:
         for one in said:
@@ -72,19 +77,28 @@ class Llmock:
 
 
 class Aimock:
-    """aimock picks a reply by the system message and by how many replies the request holds already."""
+    """aimock picks a reply by the system message and by how many replies the request holds already.
 
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self.base_url = f"{url}/v1"
+    Its control interface takes no broken arguments, its files do: such a script has a process of its own.
+    """
+
+    def __init__(self, url: str, folder: Path, processes: ExitStack) -> None:
+        self._url, self._folder, self._processes = url, folder, processes
         self._asked("POST", "/reset")
+
+    @property
+    def base_url(self) -> str:
+        return f"{self._url}/v1"
 
     def script(self, unit: str, *said: Said) -> None:
         fixtures = [
-            {"match": {"systemMessage": unit, "turnIndex": turn}, "response": _response(one, f"{unit}{turn}")}
+            {"match": {"systemMessage": unit, "turnIndex": turn}, "response": _response(one, turn)}
             for turn, one in enumerate(said)
         ]
-        self._asked("POST", "/fixtures", {"fixtures": fixtures})
+        if any(one.broken for one in said):
+            self._url = self._processes.enter_context(running_aimock(self._folder, fixtures))
+        else:
+            self._asked("POST", "/fixtures", {"fixtures": fixtures})
 
     @property
     def bodies(self) -> list[Body]:
@@ -97,9 +111,9 @@ class Aimock:
             return json.load(answer)
 
 
-def _response(said: Said, mark: str) -> Body:
+def _response(said: Said, turn: int) -> Body:
     calls = [
-        {"name": name, "arguments": BROKEN if said.broken else json.dumps(args), "id": f"call_{mark}_{n}"}
+        {"name": name, "arguments": BROKEN if said.broken else json.dumps(args), "id": f"call_{turn}_{n}"}
         for n, (name, args) in enumerate(said.calls)
     ]
     found = {"content": said.text, "toolCalls": calls}
@@ -120,24 +134,26 @@ def why_no_aimock() -> str | None:
 
 
 @contextmanager
-def running_aimock(folder: Path) -> Iterator[str]:
-    """The address of an aimock process that ends with the block."""
-    (folder / "none.json").write_text('{"fixtures": []}')
-    command = ["node", str(COMMAND), "-p", "0", "-h", "127.0.0.1", "-f", str(folder), "--strict"]
+def running_aimock(folder: Path, fixtures: Sequence[Body]) -> Iterator[str]:
+    """The address of an aimock process that ends with the block. Strict mode wants a fixture at least."""
+    script, log = folder / "script.json", folder / "log"
+    script.write_text(json.dumps({"fixtures": fixtures}))
+    command = ["node", str(COMMAND), "-p", "0", "-h", "127.0.0.1", "-f", str(script), "--strict"]
     settings = {**os.environ, "AIMOCK_STRICT_TURN_INDEX": "1"}
     with (
-        open(folder / "log", "w+") as log,
-        subprocess.Popen(command, env=settings, stdout=subprocess.PIPE, stderr=log, text=True) as process,
+        open(log, "w") as told,
+        subprocess.Popen(command, env=settings, stdout=told, stderr=subprocess.STDOUT) as process,
     ):
         try:
-            yield _address(process, folder / "log")
+            yield _address(process, log)
         finally:
             process.kill()
 
 
-def _address(process: subprocess.Popen[str], log: Path) -> str:
-    assert process.stdout is not None
-    for line in process.stdout:
-        if found := re.search(r"listening on (http://\S+)", line):
+def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+    until = time.monotonic() + 20
+    while process.poll() is None and time.monotonic() < until:
+        if found := re.search(r"listening on (http://\S+)", log.read_text()):
             return found[1]
+        time.sleep(0.02)
     raise AssertionError(f"aimock did not start: {log.read_text()}")

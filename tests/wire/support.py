@@ -1,6 +1,6 @@
 """A chat completions server with scripted answers, and what requests on the wire must keep.
 
-`ReplayServer` sends what llmock cannot: odd bodies, byte for byte. Everything else here reads recorded requests.
+`ReplayServer` sends what llmock cannot: odd bodies, byte for byte. The rest reads recorded requests.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import uvicorn
@@ -202,13 +203,13 @@ def _takes_all(_: Body) -> None:
 
 async def ran(workflow: Workflow, task: str = "go", *, streamed: bool = False, **options: Any) -> RunResult:
     """The result of one turn, also of a failed one; `streamed` runs it as a watched run."""
-    if not streamed:
+    if streamed:
+        result: Any = [event async for event in workflow.stream(task, **options)][-1].result
+    else:
         try:
-            return await workflow.run(task, **options)
+            result = await workflow.run(task, **options)
         except RunError as error:
-            assert isinstance(error.result, RunResult)
-            return error.result
-    result: Any = [event async for event in workflow.stream(task, **options)][-1].result
+            result = error.result
     assert isinstance(result, RunResult)
     return result
 
@@ -279,7 +280,7 @@ def _prefix_faults(bodies: Sequence[Body]) -> list[str]:
         units[str(body["messages"][0])].append(body)
     faults = []
     for requests in units.values():
-        for earlier, later in zip(requests, requests[1:], strict=False):
+        for earlier, later in pairwise(requests):
             if later["messages"][: len(earlier["messages"])] != earlier["messages"]:
                 faults.append(f"the messages before {later['messages'][-1]} changed")
             if later.get("tools") != earlier.get("tools"):

@@ -1,6 +1,7 @@
 """Streams that break off: nothing of them runs, nothing hangs, and the thread can go on."""
 
 import time
+from contextlib import aclosing
 
 import pytest
 from langgraph.types import RetryPolicy
@@ -45,7 +46,7 @@ def stream(request, chat, llmock):
     return chat(llmock.base_url(), **({} if watched else {"streaming": True})), watched
 
 
-@pytest.mark.parametrize("chunks", [2, 4, 7])
+@pytest.mark.parametrize("chunks", [1, 2, 4, 7])
 async def test_a_truncated_call_never_runs_and_the_model_is_told(llmock, stream, chunks):
     model, watched = stream
     saver = Saver()
@@ -119,3 +120,25 @@ async def test_a_stalled_stream_ends_at_the_limit_of_seconds(llmock, stream):
     assert time.monotonic() - began < 2
     assert (result.outcome, result.reason) == ("failed", "limit")
     assert "seconds=0.4" in result.message
+
+
+async def test_a_stream_without_any_chunk_fails_and_can_be_resumed(llmock, stream):
+    model, watched = stream
+    saver = Saver()
+    llmock.truncate(after_chunks=0).add(saving(), saving(), resolving())
+    workflow = Workflow(saver.unit(), model=model)
+    result = await ran(workflow, streamed=watched, thread_id="t")
+    assert (result.outcome, result.reason) == ("failed", "provider")
+    assert (await workflow.resume("t")).outcome == "done"
+
+
+async def test_leaving_a_stream_early_ends_its_request_at_once(llmock, chat):
+    llmock.stall(after_chunks=4, seconds=5).reply(TEXT).reply(TEXT)
+    unit = WorkflowUnit("say", prompt="Say it.", output=str, answer="text")
+    workflow, began = Workflow(unit, model=chat(llmock.base_url())), time.monotonic()
+    async with aclosing(workflow.stream("go", thread_id="t")) as stream:
+        async for event in stream:
+            if event.type == "message_update":
+                break
+    assert time.monotonic() - began < 2
+    assert (await workflow.resume("t")).output == TEXT

@@ -1,15 +1,29 @@
 """What goes wrong on the provider's side: error answers, rate limits, and a 200 that holds no reply."""
 
+import asyncio
+import gc
 import time
 
 import openai
 import pytest
+from langchain_openai import ChatOpenAI
 from langgraph.types import RetryPolicy
 from llmock.scenarios import Reply, ToolCall
 
 from plait import Workflow, WorkflowUnit
 
-from .support import Raw, events, plain, ran, resolve, wire_history_faults
+from .support import (
+    Raw,
+    ReplayServer,
+    call,
+    calls,
+    events,
+    plain,
+    ran,
+    resolve,
+    tool_texts,
+    wire_history_faults,
+)
 
 PAGE = b"<html><body><h1>502 Bad Gateway</h1>" + b"x" * 500 + b"</body></html>"
 NO_REPLY = {
@@ -117,3 +131,47 @@ async def test_a_server_that_is_not_there_is_a_provider_failure(chat, unused_tcp
     result = await ran(Workflow(UNIT, model=chat(f"http://127.0.0.1:{unused_tcp_port}/v1")))
     assert (result.outcome, result.reason) == ("failed", "provider")
     assert "onnect" in result.message
+
+
+async def test_what_ran_before_the_failure_does_not_run_again(wire, chat, streamed):
+    runs: list[str] = []
+
+    def search(q: str) -> str:
+        """Look something up."""
+        runs.append(q)
+        return f"found {q}"
+
+    workflow = Workflow(UNIT.with_(tools=[search]), model=chat(wire.base_url))
+    wire.script(calls(call("search", q="x")), plain({"error": {"message": "down"}}, 503))
+    assert (await ran(workflow, streamed=streamed, thread_id="t")).reason == "provider"
+    wire.script(resolve(value=True))
+    resumed = await workflow.resume("t")
+    assert (resumed.output, runs) == (True, ["x"])
+    assert tool_texts(wire.bodies[-1]) == ["found x"]
+    assert wire_history_faults(wire.bodies) == []
+
+
+async def test_many_runs_at_a_time_keep_their_replies_apart(wire, chat):
+    def echo(body):
+        return resolve(value=body["messages"][-1]["content"])
+
+    wire.script(*[echo] * 12)
+    workflow = Workflow(UNIT.with_(output=str), model=chat(wire.base_url))
+    results = await workflow.batch([f"task {n}" for n in range(12)])
+    assert [result.output for result in results] == [f"task {n}" for n in range(12)]
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+def test_one_model_serves_one_event_loop_after_another():
+    """Of the client's connections, those of a loop that has ended are closed by nobody."""
+    with ReplayServer() as server:
+        client = openai.DefaultAsyncHttpxClient()
+        model = ChatOpenAI(model="m", base_url=server.base_url, api_key="none", http_async_client=client)
+        workflow = Workflow(UNIT, model=model)
+        server.script(*[resolve(value=True)] * 4)
+        assert asyncio.run(workflow.run("go")).output is True
+        assert asyncio.run(workflow.run("go")).output is True
+        assert workflow.run_sync("go").output is True
+        assert asyncio.run(ran(workflow, streamed=True)).output is True
+        assert len(server.bodies) == 4
+        gc.collect()
