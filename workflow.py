@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from .adapters.models import resolve_model
 from .adapters.source import Source
 from .adapters.stores import check_url, saver_for, saver_source, store_source
-from .core.errors import DefinitionError, ThreadPaused
+from .core.errors import DefinitionError
 from .core.events import Event
 from .core.ports import EMPTY_PLANE, Plane
 from .core.roles import AdapterBinding, AdapterFn
@@ -29,7 +29,7 @@ from .graphs.result import RunResult
 from .graphs.roletable import WorkflowDefinition, role_table
 from .graphs.run import Run
 from .graphs.step import as_part
-from .graphs.turns import UNSET, continuation, turn_input
+from .graphs.turns import UNSET, check_new_turn, continuation, turn_input
 from .thread import Thread
 
 
@@ -38,8 +38,9 @@ class Workflow:
 
     `model` is a chat model or `"provider:model"`, short for `adapter=react_adapter(model=…)`;
     `overrides` are adapters by unit id. `state` is a pydantic model, dataclass or TypedDict that
-    types the shared state. `checkpointer` and `store` are `"memory"`, `"sqlite:///FILE"`, or any
-    saver or store; without a checkpointer threads live in memory. `limits` cover every unit.
+    types the shared state. `checkpointer` and `store` are `"memory"`, `"sqlite:///FILE"`,
+    `"postgresql://…"`, or any saver or store; without a checkpointer threads live in memory.
+    `limits` cover every unit.
 
     The definition is checked at once: raises DefinitionError with every fault. A workflow may
     serve many threads at a time. It opens what it needs for each run; `async with workflow` keeps
@@ -122,7 +123,8 @@ class Workflow:
         """Run one turn: `task` is text, content blocks, or messages; `state` sets shared keys.
 
         Returns on `done`, `partial`, `paused`. Raises RunError when the run failed (the error
-        carries the result), ThreadPaused when the thread waits for answers, unless `abandon`.
+        carries the result), ThreadPaused when the thread waits for answers, unless `abandon`,
+        ClassChanged when a shared value of the thread cannot be read any more.
         """
         return await self._started(
             None, task, thread_id=thread_id, context=context, config=config, state=state, abandon=abandon
@@ -261,8 +263,8 @@ class Workflow:
         async with self.drive(thread_id, context, config) as drive:
             if run is not None:
                 drive.listeners.append(run.listen)
-            if not drive.is_new and not abandon and (questions := await drive.questions()):
-                raise ThreadPaused(drive.thread_id, questions)
+            if not drive.is_new:
+                await check_new_turn(drive, abandon=abandon)
             return await drive.run(turn_input(task, state))
 
     def _allowed(self) -> list[tuple[str, str]]:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from langgraph.config import get_config
+from langchain_core.runnables.config import ensure_config
 
-from ..core.errors import RunError
+from ..core.errors import DefinitionError, Fault
 from ..core.roles import Effect, RoleFn, ThreadContext
 from ..nodes.history import message_text
 from ..nodes.labels import Labels
 from ..nodes.react import ReactRole
-from ..nodes.request import opening
 from ..nodes.unit import WorkflowUnit
 from ..nodes.userconfig import in_config
 from .llm import LlmAdapter, Method
 from .models import resolve_model
-from .prompts import told
+from .prompts import asked
 
 T = TypeVar("T")
 Agent = Callable[[str], Any]
@@ -35,17 +34,11 @@ class AgentRole:
     effect: Effect = "unsafe"
 
     async def __call__(self, context: ThreadContext) -> Any:
-        said = await in_config(get_config(), self.agent, self._asked(context))
-        text = _text(said)
-        if self.extractor is None:
-            return text
-        found = context.snapshot.at(context.snapshot.path, ())
-        return await self.extractor(_extraction(found, context, text))
-
-    def _asked(self, context: ThreadContext) -> str:
-        messages = opening(self.unit, context.snapshot)
-        parts = [told(self.unit.prompt, context.snapshot), *(message_text(m) for m in messages)]
-        return "\n\n".join(part for part in parts if part)
+        """Raises TypeError for an agent that returns no text, RunError when extraction fails."""
+        parts = [message_text(message) for message in asked(self.unit, context.snapshot)]
+        question = "\n\n".join(part for part in parts if part)
+        text = _text(await in_config(ensure_config(), self.agent, question))
+        return text if self.extractor is None else await self.extractor(_extraction(context, text))
 
 
 @dataclass(frozen=True)
@@ -62,7 +55,8 @@ class AgentAdapter:
         if unit.output is str:
             return AgentRole(self.agent, unit, None)
         if self.extract is None:
-            raise RunError("agent_adapter needs model= to extract typed outputs", path=unit.id)
+            told = "agent_adapter needs model= to extract an output that is not str"
+            raise DefinitionError([Fault(unit.id, told)])
         extracting = WorkflowUnit(unit.id, prompt=EXTRACT, output=unit.output)
         return AgentRole(self.agent, unit, self.extract.for_unit(extracting, labels))
 
@@ -72,7 +66,8 @@ def agent_adapter(
 ) -> AgentAdapter:
     """Execute roles by `agent`, a function from text to text (or to a mapping with `output`).
 
-    Typed outputs are extracted from its text by one structured call on `model`.
+    Typed outputs are extracted from its text by one structured call on `model`, tried again
+    until `attempts` are used up. Raises DefinitionError where such an output finds no model.
     """
     extract = None if model is None else LlmAdapter(resolve_model(model), method, attempts)
     return AgentAdapter(agent, extract)
@@ -90,8 +85,7 @@ def _text(said: Any) -> str:
     )
 
 
-def _extraction(snapshot: Any, context: ThreadContext, text: str) -> ThreadContext:
-    from dataclasses import replace
-
-    asked = replace(snapshot, task=text, messages=(), transcripts={})
-    return replace(context, snapshot=asked)
+def _extraction(context: ThreadContext, text: str) -> ThreadContext:
+    """The extractor sees the agent's text and nothing else."""
+    alone = replace(context.snapshot, task=text, inputs=(), messages=(), transcripts={})
+    return replace(context, snapshot=alone)

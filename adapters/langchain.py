@@ -6,17 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from langchain_core.messages import SystemMessage
 from langchain_core.runnables import Runnable
 
 from ..core.roles import Effect, RoleFn, ThreadContext
 from ..core.snapshot import Snapshot
 from ..nodes.labels import Labels
-from ..nodes.request import opening
+from ..nodes.outputs import typed
 from ..nodes.schema import output_schema
 from ..nodes.unit import WorkflowUnit
-from .outputs import typed
-from .prompts import told
+from .prompts import asked
 
 T = TypeVar("T")
 Enter = Callable[[Snapshot], Any]
@@ -29,15 +27,13 @@ class RunnableRole:
     runnable: Runnable[Any, Any]
     unit: WorkflowUnit[Any]
     enter: Enter | None = None
+    labels: Labels | None = None
     effect: Effect = "unsafe"
 
     async def __call__(self, context: ThreadContext) -> Any:
-        given = self.enter(context.snapshot) if self.enter else self._messages(context.snapshot)
-        return typed(output_schema(self.unit.output), await self.runnable.ainvoke(given))
-
-    def _messages(self, snapshot: Snapshot) -> list[Any]:
-        prompt = told(self.unit.prompt, snapshot)
-        return [*([SystemMessage(prompt)] if prompt else []), *opening(self.unit, snapshot)]
+        """Raises RunError with reason `invalid-resolve` when what it returns is no output."""
+        given = self.enter(context.snapshot) if self.enter else asked(self.unit, context.snapshot)
+        return typed(output_schema(self.unit.output), await self.runnable.ainvoke(given), self.labels)
 
 
 @dataclass(frozen=True)
@@ -51,7 +47,7 @@ class LangChainAdapter:
         return self.for_unit(WorkflowUnit("role", prompt=prompt, output=schema))
 
     def for_unit(self, unit: WorkflowUnit[Any], labels: Labels | None = None) -> RunnableRole:
-        return RunnableRole(self.runnable, unit, self.enter)
+        return RunnableRole(self.runnable, unit, self.enter, labels)
 
 
 def langchain_adapter(runnable: Runnable[Any, Any], *, enter: Enter | None = None) -> LangChainAdapter:

@@ -61,14 +61,15 @@ def llm_adapter(*, model: Any, method: Method = "auto", attempts: int = 1) -> Ll
 def best_method(model: Any) -> Method:
     """What a model can do, by its profile; without one, whether it can bind tools at all."""
     profile = getattr(model, "profile", None) or {}
-    if profile.get("tool_calling") or _binds_tools(model):
+    if profile.get("tool_calling", _binds_tools(model)):
         return "tool"
     return "json_schema" if profile.get("structured_output") else "parse"
 
 
 def _binds_tools(model: Any) -> bool:
-    own = getattr(type(model), "bind_tools", None)
-    return own is not None and own is not BaseChatModel.bind_tools
+    """Whether `model`, or what it wraps for fallbacks or bound options, can be given tools."""
+    own = getattr(model, "bind_tools", None)
+    return own is not None and getattr(own, "__func__", own) is not BaseChatModel.bind_tools
 
 
 def _told_the_schema(unit: WorkflowUnit[Any]) -> WorkflowUnit[Any]:

@@ -27,8 +27,9 @@ CLASSES = {
 def resolve_model(model: Any, level: str | None = None) -> Any:
     """A chat model for `"provider:model"`; a model instance as it is; thinking at `level` if given.
 
-    Raises DefinitionError for a name without a known provider and for a level that the model does
-    not have, MissingExtra when the provider's package is not installed.
+    Raises DefinitionError for a name without a known provider, for a model that cannot be made, as
+    without its key, and for a level that it does not have; MissingExtra when the provider's package
+    is not installed.
     """
     made = _loaded(model) if isinstance(model, str) else model
     return made if level is None else with_thinking_level(made, level)
@@ -44,7 +45,10 @@ def _loaded(model: str) -> Any:
         module = import_module(package)
     except ModuleNotFoundError as error:
         raise MissingExtra(package, provider) from error
-    made: Any = getattr(module, class_name)(model=name)
+    try:
+        made: Any = getattr(module, class_name)(model=name)
+    except Exception as error:  # each client has its own errors for a missing key and the like
+        raise DefinitionError(f"model {model!r} cannot be made: {error}") from error
     return made
 
 

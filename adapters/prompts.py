@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+
 from ..core.snapshot import Snapshot
-from ..nodes.unit import Prompt
+from ..nodes.request import opening, request
+from ..nodes.unit import Prompt, WorkflowUnit
 
 
 def extended(prompt: Prompt, addition: str) -> Prompt:
@@ -17,6 +22,6 @@ def extended(prompt: Prompt, addition: str) -> Prompt:
     return made
 
 
-def told(prompt: Prompt, snapshot: Snapshot) -> str:
-    """The prompt's text for one run."""
-    return prompt if isinstance(prompt, str) else prompt(snapshot)
+def asked(unit: WorkflowUnit[Any], snapshot: Snapshot) -> list[BaseMessage]:
+    """What a unit is asked, as messages: its prompt, the conversation if it sees it, and the task."""
+    return request(unit, snapshot, opening(unit, snapshot))

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -20,11 +20,13 @@ from ..nodes.answers import parse_json_text, without_thinking
 from ..nodes.history import message_text
 from ..nodes.tools import RESOLVE
 
-_MARK = r"^[ \t>*_#`-]*{word}[ \t*_`]*[:：][ \t*_`]*"
+_MARK = r"^[ \t>*_#`-]*(?:{word})[ \t*_`]*[:：][ \t*_`]*"
 ACTION = re.compile(_MARK.format(word="Action"), re.I | re.M)
 ACTION_INPUT = re.compile(_MARK.format(word=r"Action[ _]?Input"), re.I | re.M)
 FINAL = re.compile(_MARK.format(word=r"Final[ _]?Answer"), re.I | re.M)
-OBSERVATION = re.compile(_MARK.format(word="Observation"), re.I | re.M)
+NEXT = re.compile(_MARK.format(word=r"Observation|Need|Thought|Action|Final[ _]?Answer"), re.I | re.M)
+NO_ACTION = frozenset({"", "none", "n/a", "null", "无"})
+"""What models write as an action when they mean to take none."""
 
 INSTRUCTIONS = """Work in rounds. In each round write one of these two forms, and nothing after it.
 
@@ -40,104 +42,160 @@ After an action you are told its result as an Observation; never write one yours
 The tools:
 {tools}"""
 
+Answer = Literal["object", "value", "text"]
+"""What a final answer is: a JSON object, one plain value, or any text."""
+
 
 @dataclass(frozen=True)
 class Written:
-    """What a reply said: the tool it named with the text of its arguments, or neither."""
+    """What a reply said: the tool it named with its arguments, or neither.
+
+    `text` is the reply up to the end of what was read, `raw` the arguments as they were written;
+    `args` is None where those are no JSON object.
+    """
 
     name: str | None = None
     args: dict[str, Any] | None = None
     raw: str = ""
+    text: str = ""
 
 
-def read(text: str, *, plain_answer: bool) -> Written:
+def read(text: str, *, answer: Answer = "object") -> Written:
     """The action or final answer in `text`, whichever comes first; what follows is not read.
 
-    `plain_answer`: the final answer may be any text instead of JSON.
+    Thinking blocks are left out, and a block without an end leaves nothing. Never raises.
     """
-    said = OBSERVATION.split(without_thinking(text))[0]
+    said = without_thinking(text).strip()
     action, final = ACTION.search(said), FINAL.search(said)
-    if final and (action is None or final.start() < action.start()):
-        return _final(said[final.end() :], plain_answer)
+    if final is not None and (action is None or final.start() < action.start()):
+        return replace(_final(said[final.end() :], answer), text=said)
     if action is None:
-        return Written()
-    rest = said[action.end() :]
-    given = ACTION_INPUT.search(rest)
-    name = rest[: given.start() if given else len(rest)].strip().strip("`*\"' ").splitlines()
-    if not name:
-        return Written()
-    raw = rest[given.end() :].strip() if given else "{}"
-    return Written(name[0].strip(), _object(raw), raw)
+        return Written(text=said)
+    called = _action(said, action.end())
+    if str(called.name).casefold() in NO_ACTION:
+        return replace(_final(said[final.end() :], answer), text=said) if final else Written(text=said)
+    if re.fullmatch(r"final[ _]?answer", str(called.name), re.I):
+        return replace(_final(called.raw, answer), text=called.text)
+    return called
 
 
-def _final(raw: str, plain_answer: bool) -> Written:
-    found = _object(raw)
-    if plain_answer and (found is None or "value" not in found):
-        return Written(RESOLVE, {"value": raw.strip()}, raw)
-    return Written(RESOLVE, found if found is not None else _wrapped(raw), raw.strip())
+def _action(said: str, start: int) -> Written:
+    """The call whose name begins at `start`: its input ends with its JSON, or where the next form begins."""
+    line_end = _end(said, "\n", start)
+    name = said[start:line_end].strip().strip("`*\"' ")
+    given = ACTION_INPUT.search(said, start)
+    following = NEXT.search(said, line_end)
+    if given is None or (following is not None and following.start() < given.start()):
+        return Written(name, {}, "{}", said[:line_end].rstrip())
+    end = _input_end(said, given.end())
+    raw = said[given.end() : end].strip()
+    return Written(name, _object(raw), raw, said[:end].rstrip())
+
+
+def _input_end(said: str, start: int) -> int:
+    """JSON may hold lines that look like a form, so it is read first."""
+    opened = re.compile(r"\s*(?:```|~~~)?(?:json)?\s*(?=\{)", re.I).match(said, start)
+    if opened is not None:
+        try:
+            _, end = json.JSONDecoder(strict=False).raw_decode(said, opened.end())
+        except (ValueError, RecursionError):
+            end = None
+        if end is not None:
+            closed = re.compile(r"\s*(?:```|~~~)").match(said, end)
+            return closed.end() if closed else int(end)
+    following = NEXT.search(said, start)
+    return following.start() if following else len(said)
+
+
+def _end(text: str, mark: str, start: int) -> int:
+    at = text.find(mark, start)
+    return len(text) if at < 0 else at
+
+
+def _final(raw: str, answer: Answer) -> Written:
+    found, said = parse_json_text(raw), raw.strip()
+    held = _object(raw)
+    if answer == "object":
+        return Written(RESOLVE, held, said)
+    if held is not None and "value" in held:
+        return Written(RESOLVE, held, said)
+    if answer == "text" or not found:
+        return Written(RESOLVE, {"value": said} if said else None, said)
+    return Written(RESOLVE, {"value": found[0]}, said)
 
 
 def _object(raw: str) -> dict[str, Any] | None:
     return next((value for value in parse_json_text(raw) if isinstance(value, dict)), None)
 
 
-def _wrapped(raw: str) -> dict[str, Any] | None:
-    """A final answer that is JSON but no object, as the value of a plain output type."""
-    found = parse_json_text(raw)
-    return {"value": found[0]} if found else None
+def as_text(
+    messages: Sequence[BaseMessage],
+    tools: Sequence[dict[str, Any]],
+    names: Mapping[str, str] | None = None,
+) -> list[BaseMessage]:
+    """The conversation without tool messages: results are observations in user messages.
 
-
-def as_text(messages: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]) -> list[BaseMessage]:
-    """The conversation without tool messages: results are observations in user messages."""
+    `names`: a tool's name on the wire -> the name to show.
+    """
+    shown = names or {}
     rendered: list[BaseMessage] = []
     system = ""
     for message in messages:
         if isinstance(message, SystemMessage):
             system = message_text(message)
         elif isinstance(message, ToolMessage):
-            _observed(rendered, message)
+            _observed(rendered, message, shown)
         elif isinstance(message, AIMessage):
-            rendered.append(AIMessage(message_text(message) or _rewritten(message)))
+            rendered.append(AIMessage(message_text(message) or _rewritten(message, shown)))
         else:
             rendered.append(message)
-    told = f"{system}\n\n{_instructions(tools)}" if system else _instructions(tools)
-    return [SystemMessage(told), *rendered]
+    told = _instructions(tools, shown)
+    return [SystemMessage(f"{system}\n\n{told}" if system else told), *rendered]
 
 
-def _observed(rendered: list[BaseMessage], message: ToolMessage) -> None:
+def _observed(rendered: list[BaseMessage], message: ToolMessage, names: Mapping[str, str]) -> None:
     mark = " (error)" if message.status == "error" else ""
-    text = f"Observation from {message.name}{mark}:\n{message_text(message)}"
+    text = f"Observation from {names.get(message.name or '', message.name)}{mark}:\n{message_text(message)}"
     if rendered and isinstance(rendered[-1], HumanMessage) and rendered[-1].additional_kwargs.get("observed"):
         text = f"{message_text(rendered.pop())}\n\n{text}"
     rendered.append(HumanMessage(text, additional_kwargs={"observed": True}))
 
 
-def _rewritten(message: AIMessage) -> str:
+def _rewritten(message: AIMessage, names: Mapping[str, str]) -> str:
     forms = [
-        f"Action: {c['name']}\nAction Input: {json.dumps(c['args'], ensure_ascii=False)}"
+        f"Action: {names.get(c['name'], c['name'])}\nAction Input: {json.dumps(c['args'], ensure_ascii=False)}"
         for c in message.tool_calls
     ]
     return "\n\n".join(forms)
 
 
-def _instructions(tools: Sequence[dict[str, Any]]) -> str:
+def _instructions(tools: Sequence[dict[str, Any]], names: Mapping[str, str]) -> str:
     functions = [tool["function"] for tool in tools]
-    resolve = next((f for f in functions if f["name"] == RESOLVE), None)
-    listed = [_listed(function) for function in functions if function["name"] != RESOLVE]
+    listed = [_listed(function, names) for function in functions if function["name"] != RESOLVE]
+    resolve = _resolve(tools)
     final = "the answer, as text"
-    if resolve is not None and not _is_text(resolve["parameters"]):
+    if resolve is not None and answer_kind(tools) != "text":
         final = f"one JSON object that fits {json.dumps(resolve['parameters'], ensure_ascii=False)}"
     return INSTRUCTIONS.format(final=final, tools="\n".join(listed) or "(none)")
 
 
-def _listed(function: dict[str, Any]) -> str:
+def _listed(function: dict[str, Any], names: Mapping[str, str]) -> str:
     arguments = json.dumps(function["parameters"], ensure_ascii=False)
-    return f"- {function['name']}: {function.get('description', '')}\n  arguments: {arguments}"
+    name = names.get(function["name"], function["name"])
+    return f"- {name}: {function.get('description', '')}\n  arguments: {arguments}"
 
 
-def _is_text(parameters: dict[str, Any]) -> bool:
-    properties = parameters.get("properties", {})
-    return list(properties) == ["value"] and properties["value"].get("type") == "string"
+def _resolve(tools: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    return next((tool["function"] for tool in tools if tool["function"]["name"] == RESOLVE), None)
+
+
+def answer_kind(tools: Sequence[dict[str, Any]]) -> Answer:
+    """What the final answer is to be, by the parameters of `resolve`."""
+    resolve = _resolve(tools)
+    properties = resolve["parameters"].get("properties", {}) if resolve else {}
+    if resolve is not None and list(properties) != ["value"]:
+        return "object"
+    return "text" if resolve is None or properties["value"].get("type") == "string" else "value"
 
 
 @dataclass
@@ -146,32 +204,28 @@ class TextProtocol(Runnable[Any, AIMessage]):
 
     model: Any
     tools: list[dict[str, Any]] = field(default_factory=list)
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def bind_tools(self, tools: Sequence[dict[str, Any]], **_: Any) -> TextProtocol:
-        return TextProtocol(self.model, list(tools))
+        return TextProtocol(self.model, list(tools), self.names)
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
-        return self._parsed(self.model.invoke(as_text(input, self.tools), config, **kwargs))
+        return self._parsed(self.model.invoke(as_text(input, self.tools, self.names), config, **kwargs))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
-        return self._parsed(await self.model.ainvoke(as_text(input, self.tools), config, **kwargs))
+        asked = as_text(input, self.tools, self.names)
+        return self._parsed(await self.model.ainvoke(asked, config, **kwargs))
 
     def _parsed(self, reply: AIMessage) -> AIMessage:
-        resolve = next((t["function"] for t in self.tools if t["function"]["name"] == RESOLVE), None)
-        plain = resolve is None or _is_text(resolve["parameters"])
-        written = read(message_text(reply), plain_answer=plain)
+        """The reply with its action or final answer as a call, and without what stands after it."""
+        written = read(message_text(reply), answer=answer_kind(self.tools))
         if written.name is None:
-            return reply
-        if resolve is None and written.name == RESOLVE:
-            return reply.model_copy(update={"content": written.raw.strip()})
+            return reply.model_copy(update={"content": written.text})
+        if written.name == RESOLVE and _resolve(self.tools) is None:
+            return reply.model_copy(update={"content": written.raw})
+        called = {"id": None, "name": written.name}
         if written.args is None:
-            broken = {
-                "id": None,
-                "name": written.name,
-                "args": written.raw,
-                "error": None,
-                "type": "invalid_tool_call",
-            }
-            return reply.model_copy(update={"invalid_tool_calls": [broken]})
-        called = {"id": None, "name": written.name, "args": written.args, "type": "tool_call"}
-        return reply.model_copy(update={"tool_calls": [called]})
+            broken = {**called, "args": written.raw, "error": None, "type": "invalid_tool_call"}
+            return reply.model_copy(update={"content": written.text, "invalid_tool_calls": [broken]})
+        call = {**called, "args": written.args, "type": "tool_call"}
+        return reply.model_copy(update={"content": written.text, "tool_calls": [call]})

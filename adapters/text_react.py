@@ -7,6 +7,7 @@ from typing import Any
 from ..core.roles import RoleFn
 from ..nodes.labels import Labels
 from ..nodes.react import ReactRole
+from ..nodes.tools import toolset
 from ..nodes.unit import WorkflowUnit
 from .models import resolve_model
 from .react import ReactAdapter, T
@@ -21,7 +22,7 @@ class TextReactAdapter(ReactAdapter):
 
     def for_unit(self, unit: WorkflowUnit[Any], labels: Labels | None = None) -> ReactRole:
         model = resolve_model(self.model if unit.model is None else unit.model, unit.thinking_level)
-        return ReactRole(unit, TextProtocol(model), labels)
+        return ReactRole(unit, TextProtocol(model, names=_own_names(unit)), labels)
 
 
 def text_react_adapter(*, model: Any) -> TextReactAdapter:
@@ -31,3 +32,8 @@ def text_react_adapter(*, model: Any) -> TextReactAdapter:
     hold JSON over several lines.
     """
     return TextReactAdapter(resolve_model(model))
+
+
+def _own_names(unit: WorkflowUnit[Any]) -> dict[str, str]:
+    """The tools' own names, which text can show as they are; those of a tool function are not known yet."""
+    return {} if callable(unit.tools) else toolset(unit.id, unit.tools, None).given_names

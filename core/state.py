@@ -171,15 +171,15 @@ def scope_key(name: str, unit: str) -> str:
     return f"unit:{unit}" if name == "unit" else name
 
 
-def conflicts(
-    branches: Sequence[Iterable[StateWrite]], schema: StateSchema = UNTYPED
-) -> dict[str, tuple[str, ...]]:
-    """Keys that more than one branch writes without a reducer, with the paths that write them."""
+def conflicts(branches: Sequence[Iterable[StateWrite]], schema: StateSchema = UNTYPED) -> dict[str, tuple[str, ...]]:
+    """Keys that more than one branch writes, with the paths that write them; merges of a key that
+    has a reducer agree with each other, though not with a write that replaces or deletes it."""
     writers: dict[str, dict[int, str]] = {}
+    replaced: set[str] = set()
     for number, branch in enumerate(branches):
         for write in branch:
-            merges = write.operation == "merge" and schema.has_reducer(write.key)
-            if not merges:
-                name = write.key if write.scope == "workflow" else f"{write.scope}/{write.key}"
-                writers.setdefault(name, {}).setdefault(number, write.path)
-    return {key: tuple(paths.values()) for key, paths in writers.items() if len(paths) > 1}
+            name = write.key if write.scope == "workflow" else f"{write.scope}/{write.key}"
+            writers.setdefault(name, {}).setdefault(number, write.path)
+            if write.operation != "merge" or not schema.has_reducer(write.key):
+                replaced.add(name)
+    return {key: tuple(paths.values()) for key, paths in writers.items() if len(paths) > 1 and key in replaced}

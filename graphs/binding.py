@@ -16,12 +16,16 @@ from ..core.stateschema import StateSchema, state_schema
 from ..core.stored import Types
 from ..core.usage import Limits
 from ..nodes.labels import Labels
+from ..nodes.plainrole import role_of
 from ..nodes.react import ReactRole
 from ..nodes.schema import output_schema
 from ..nodes.unit import WorkflowUnit
 from .definition import bundle_hash, part_hashes
+from .enclosed import Enclosed
 from .flow import Flow
+from .region import Region, Scheduling
 from .router import RouterFlow, declared_labels
+from .sequential import SequentialFlow
 
 
 def no_names(model: Any, level: str | None = None) -> Any:
@@ -42,6 +46,8 @@ class Binding:
     state: Any = None
     limits: Limits | None = None
     resolve: ModelResolver = no_names
+    scheduling: Scheduling = "eager"
+    max_concurrency: int | None = None
 
     def role(self, unit: WorkflowUnit[Any], labels: Labels | None = None) -> Any:
         """How `unit` is executed: its own adapter, an override, its model, the default."""
@@ -51,7 +57,7 @@ class Binding:
         adapter = adapter or self.adapters.default
         if adapter is not None:
             whole = getattr(adapter, "for_unit", None)
-            return whole(unit, labels) if whole else adapter(str(unit.prompt), unit.output)
+            return whole(unit, labels) if whole else role_of(adapter, unit, labels)
         if self.model is None:
             raise DefinitionError(
                 [Fault(unit.id, "no model: give Workflow(model=…), an adapter, or the unit's own")]
@@ -67,6 +73,13 @@ class Bound:
     binding: Binding
 
     @cached_property
+    def root(self) -> Any:
+        """The flow as the root of a run: a single part or a region stands in a flow of its own."""
+        if isinstance(self.flow, Flow) and not isinstance(self.flow, Region):
+            return self.flow
+        return Enclosed(self.flow) if isinstance(self.flow, Region) else SequentialFlow(self.flow)
+
+    @cached_property
     def types(self) -> Types:
         """Every class that the definition's values may have."""
         outputs = [u.output for u in self.units.values()] + [
@@ -80,8 +93,8 @@ class Bound:
 
     @cached_property
     def units(self) -> Mapping[str, WorkflowUnit[Any]]:
-        """The units by path."""
-        return {path: part for path, part in walk(self.flow) if isinstance(part, WorkflowUnit)}
+        """The units by path; one that is the whole workflow stands at its id."""
+        return {path or part.id: part for path, part in walk(self.flow) if isinstance(part, WorkflowUnit)}
 
     @cached_property
     def hashes(self) -> Mapping[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from langgraph import graph as langgraph
@@ -16,10 +16,12 @@ from .binding import Bound
 from .channels import FlowState, RootInput, RootOutput, RootState
 from .flow import END, START
 from .nodes import InnerPlace, Place, part_node
+from .region import Region
 from .root import RootPlace
-from .runners import Runner, flow_runner, step_runner, unit_runner
-from .sequential import SequentialFlow
+from .runner import Runner
+from .runners import flow_runner, region_runner, step_runner, unit_runner
 from .step import FunctionStep
+from .supersteps import superstep_graph
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 ENTER, EXIT = "_enter", "_exit"
@@ -30,7 +32,7 @@ def compile_root(
     bound: Bound, context_schema: type | None = None, name: str = "workflow", **langgraph_options: Any
 ) -> Graph:
     """The whole workflow as a graph that takes a task or messages; options go to LangGraph."""
-    flow = bound.flow if hasattr(bound.flow, "parts") else SequentialFlow(bound.flow)
+    flow = bound.root
     place = RootPlace(flow, bound)
 
     async def enter(state: RootState, runtime: Runtime[Any]) -> dict[str, Any]:
@@ -46,22 +48,28 @@ def compile_root(
     builder.add_node(EXIT, leave)
     builder.add_edge(langgraph.START, ENTER)
     builder.add_edge(EXIT, langgraph.END)
-    _add_parts(builder, place, first=ENTER, last=EXIT)
+    runners = {key: _runner(key, part, place) for key, part in flow.parts.items()}
+    _add_parts(builder, place, runners, first=ENTER, last=EXIT)
     graph: Graph = builder.compile(name=name, **langgraph_options)
     return graph
 
 
 def compile_inner(flow: Any, bound: Bound) -> Graph:
     """A nested flow as a graph that takes its Snapshot as context."""
+    place = InnerPlace(flow, bound)
+    return _inner_graph(place, {key: _runner(key, part, place) for key, part in flow.parts.items()})
+
+
+def _inner_graph(place: InnerPlace, runners: Mapping[str, Runner]) -> Graph:
     builder: Any = StateGraph(FlowState, context_schema=Frame)
-    _add_parts(builder, InnerPlace(flow, bound), first=langgraph.START, last=langgraph.END)
-    graph: Graph = builder.compile(name=flow.id or flow.type)
+    _add_parts(builder, place, runners, first=langgraph.START, last=langgraph.END)
+    graph: Graph = builder.compile(name=place.flow.id or place.flow.type)
     return graph
 
 
-def _add_parts(builder: Any, place: Place, *, first: str, last: str) -> None:
-    for key, part in place.flow.parts.items():
-        builder.add_node(key, part_node(key, _runner(key, part, place), place))
+def _add_parts(builder: Any, place: Place, runners: Mapping[str, Runner], *, first: str, last: str) -> None:
+    for key, runner in runners.items():
+        builder.add_node(key, part_node(key, runner, place))
     named = {START: first, END: last}
     for source in (START, *place.flow.parts):
         found = [named.get(e.target, e.target) for e in place.flow.edges if e.source == source]
@@ -85,6 +93,10 @@ def _runner(key: str, part: Any, place: Place) -> Runner:
         return unit_runner(part, place.bound.binding.role(part, place.flow.reading(key)), place.bound)
     if isinstance(part, FunctionStep):
         return step_runner(part, place.bound)
+    if isinstance(part, Region):
+        inner = InnerPlace(part, place.bound)
+        runners = {key: _runner(key, child, inner) for key, child in part.parts.items()}
+        return region_runner(part, runners, superstep_graph(part, inner, runners), place.bound)
     return flow_runner(part, compile_inner(part, place.bound), place.bound)
 
 

@@ -111,7 +111,7 @@ class Drive:
         return result_from(self.bound, state.values, state.interrupts, self.thread_id)
 
     async def shared(self, scope: str) -> dict[str, Any]:
-        values = RootPlace(self.bound.flow, self.bound).values((await self.state()).values)
+        values = RootPlace(self.bound.root, self.bound).values((await self.state()).values)
         state = SharedState(values, schema=self.bound.schema, scope=scope_key(scope, ""), writable=False)
         return state.snapshot()
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from ..core.bus import BusMessage
 from ..core.conditions import Predicate
-from ..core.outcome import Reason
+from ..core.outcome import Reason, Status
 from ..core.part import Part
 from ..core.paths import join
 from ..core.records import StepRecord
@@ -40,7 +40,7 @@ class Visit:
 class FlowEnd:
     """How a flow ended. `ends`: it was ended by Finish, which outer flows up to a loop heed."""
 
-    status: str = "done"
+    status: Status = "done"
     reason: Reason | None = None
     message: str = ""
     path: str = ""

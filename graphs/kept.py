@@ -30,26 +30,29 @@ def check_state(bound: Bound, values: Any) -> None:
 
 
 def _shared(values: Any) -> Iterator[tuple[str, Any]]:
-    if not isinstance(values, Mapping):
-        return
-    own = values.get("state")
-    scopes = {**(values.get("scopes") or {}), "workflow": own if isinstance(own, Mapping) else {}}
-    for scope, kept in scopes.items():
-        for key, plain in kept.items():
+    for scope, kept in {**_mapping(values, "scopes"), "workflow": _mapping(values, "state")}.items():
+        for key, plain in kept.items() if isinstance(kept, Mapping) else ():
             if key != GIVEN:
                 yield key if scope == "workflow" else f"{scope}/{key}", plain
-    for write in values.get("writes") or ():
-        if isinstance(write, Mapping) and {"key", "value"} <= set(write):
-            yield write["key"], write["value"]
+    for write in _listed(values, "writes", "key"):
+        yield write["key"], write.get("value")
 
 
 def _outputs(values: Any) -> Iterator[tuple[str, Any]]:
-    if not isinstance(values, Mapping):
-        return
-    for record in values.get("steps") or ():
-        if isinstance(record, Mapping) and "output" in record:
-            yield f"output of {record['path']}", record["output"]
+    for record in _listed(values, "steps", "path"):
+        yield f"output of {record['path']}", record.get("output")
     for channel in ("ended", "ending"):
-        ended = values.get(channel)
-        if isinstance(ended, Mapping) and ended.get("value") is not None:
-            yield f"output of {ended.get('path') or 'the run'}", ended["value"]
+        ended = _mapping(values, channel)
+        yield f"output of {ended.get('path') or 'the run'}", ended.get("value")
+
+
+def _mapping(values: Any, channel: str) -> Mapping[str, Any]:
+    """A channel of our own graphs; somebody else's graph may keep anything under its name."""
+    found = values.get(channel) if isinstance(values, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _listed(values: Any, channel: str, key: str) -> list[Mapping[str, Any]]:
+    found = values.get(channel) if isinstance(values, Mapping) else None
+    listed = found if isinstance(found, list) else []
+    return [item for item in listed if isinstance(item, Mapping) and key in item]

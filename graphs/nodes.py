@@ -15,7 +15,7 @@ from ..nodes.frame import Frame
 from .binding import Bound
 from .channels import delta_from, update_from
 from .flow import Visit
-from .runners import Runner
+from .runner import Runner
 
 NodeFunction = Callable[..., Awaitable[dict[str, Any]]]
 

@@ -79,7 +79,7 @@ def result_from(
     ended: Any = values.get("ended") or {}
     outcome: Any = values.get("outcome") or "cancelled"
     questions = tuple(question_from(item) for item in interrupts)
-    state = SharedState(RootPlace(bound.flow, bound).values(values), schema=bound.schema, writable=False)
+    state = SharedState(RootPlace(bound.root, bound).values(values), schema=bound.schema, writable=False)
     key = f"output of {ended.get('path') or 'the run'}"
     return RunResult(
         thread_id=thread_id,
@@ -99,9 +99,7 @@ def result_from(
     )
 
 
-def unsaved(
-    records: Iterable[StepRecord], error: RunError, thread_id: str, duration_s: float
-) -> RunResult:
+def unsaved(records: Iterable[StepRecord], error: RunError, thread_id: str, duration_s: float) -> RunResult:
     """What a run did that lost its store: its outputs are in `steps`, whether they were kept or not."""
     finished = [record for record in records if record.is_final]
     return RunResult(

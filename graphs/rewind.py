@@ -32,7 +32,7 @@ def check_definition(bound: Bound, thread_id: str, state: Any) -> None:
     it is a reason to resume.
     """
     before: Mapping[str, str] = (state.values.get("turn") or {}).get("definition", {})
-    flow = bound.flow
+    flow = bound.root
     ran = dict.fromkeys([*_finished(state.values), *_begun(flow, state, "")])
     changed = [path for path in ran if before.get(path) != bound.hashes.get(path)]
     if changed:

@@ -3,82 +3,35 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from ..core.control import Finish, Skip
 from ..core.delta import Delta
-from ..core.errors import PlaitError, RunError, ValueRefused
+from ..core.errors import PlaitError, RunError, StateConflict, ValueRefused
 from ..core.paths import memory_key
 from ..core.records import StepRecord
 from ..core.snapshot import Snapshot
 from ..core.stored import NOTHING, Stored
+from ..nodes.content import clean_text
 from ..nodes.execution import Execution, GraphRole
 from ..nodes.executor import execute_function, execute_graph
 from ..nodes.frame import Frame
-from ..nodes.meter import Meter
 from ..nodes.pipeline import Run, run_unit
 from ..nodes.unit import WorkflowUnit
 from ..nodes.userconfig import in_config, user_config
 from .binding import Bound
 from .channels import delta_from
-from .flow import Visit
+from .flow import FlowEnd
+from .region import Region, check_conflicts
+from .runner import Graph, Runner
+from .schedule import Schedule
 from .step import FunctionStep
-
-Graph = CompiledStateGraph[Any, Any, Any, Any]
-RunPart = Callable[[Frame, Runtime[Any], Graph | None], Awaitable[Delta]]
-
-
-@dataclass(frozen=True)
-class Runner:
-    """One part of a flow, how it is run, and the graph behind it if there is one."""
-
-    part: Any
-    run: RunPart
-    graph: Graph | None = None
-
-    async def visit(self, visit: Visit, frame: Frame, runtime: Runtime[Any], graph: Graph | None) -> Delta:
-        """Run the part as `visit` says, or record why it was left out.
-
-        `frame` is the flow's. `graph` is `self.graph`, which the caller names so that LangGraph
-        sees it in the node.
-        """
-        snapshot = frame.snapshot.at(visit.path, visit.inputs)
-        here = frame.at(snapshot if visit.task is None else replace(snapshot, task=visit.task))
-        if visit.blocked is not None or not await _wanted(self.part, here, runtime):
-            return Delta((_skipped(self.part, visit),))
-        delta = await self.run(here.at(here.snapshot, _meter(self.part, here)), runtime, graph)
-        frame.run.resumed = False
-        for message in visit.messages:
-            frame.run.publish(message)
-        return Delta(bus=visit.messages).then(delta) if visit.messages else delta
-
-
-def _skipped(part: Any, visit: Visit) -> StepRecord:
-    kind = "unit" if isinstance(part, WorkflowUnit) else "step" if isinstance(part, FunctionStep) else "flow"
-    metadata = {} if visit.blocked is None else {"blocked": True}
-    name = str(getattr(part, "id", None) or visit.key)
-    return StepRecord(visit.path, name, kind, "skipped", message=visit.blocked or "", metadata=metadata)  # type: ignore[arg-type]
-
-
-async def _wanted(part: Any, frame: Frame, runtime: Runtime[Any]) -> bool:
-    if part.when is None:
-        return True
-    config = user_config(get_config(), runtime, frame.snapshot.context)
-    return bool(await in_config(config, part.when, frame.snapshot))
-
-
-def _meter(part: Any, frame: Frame) -> Meter:
-    limits = getattr(part, "limits", None)
-    if limits is None:
-        return frame.meter
-    return Meter(limits, path=frame.snapshot.path, parent=frame.meter)
 
 
 def unit_runner(unit: WorkflowUnit[Any], role: Any, bound: Bound) -> Runner:
@@ -87,7 +40,7 @@ def unit_runner(unit: WorkflowUnit[Any], role: Any, bound: Bound) -> Runner:
     async def run(frame: Frame, runtime: Runtime[Any], graph: Graph | None) -> Delta:
         async def execute(frame: Frame) -> Execution:
             if graph is not None:
-                return await execute_graph(unit, role, graph, frame)
+                return await execute_graph(unit, role, graph, frame, runtime)
             return await execute_function(unit, role, frame, runtime)
 
         definition = bound.hashes.get(memory_key(frame.snapshot.path), "")
@@ -119,7 +72,7 @@ def step_runner(part: FunctionStep, bound: Bound) -> Runner:
         except PlaitError:
             raise
         except Exception as error:
-            told = f"{type(error).__name__}: {error}"
+            told = clean_text(f"{type(error).__name__}: {error}")[0]
             record = replace(record, status="failed", reason="error", message=told)
         return Delta((replace(record, duration_s=time.time() - started),))
 
@@ -146,10 +99,38 @@ def flow_runner(part: Any, graph: Graph, bound: Bound) -> Runner:
     return Runner(part, run, graph)
 
 
-def left(part: Any, inner: Delta, before: Snapshot) -> Delta:
+def region_runner(part: Region, runners: Mapping[str, Runner], graph: Graph, bound: Bound) -> Runner:
+    """A region: scheduled eagerly, or left to LangGraph's supersteps over its graph of real edges.
+
+    The graph is there in both cases, so that the region is drawn and its paused steps are found.
+    """
+    types = bound.schema.types
+
+    async def run(frame: Frame, runtime: Runtime[Any], graph: Graph | None) -> Delta:
+        frame = frame.with_slots(part.max_concurrency)
+        if (part.scheduling or bound.binding.scheduling) == "superstep" and graph is not None:
+            inner = delta_from(await graph.ainvoke({"steps": []}, context=frame), types)
+        else:
+            inner = await Schedule(part, runners, frame, runtime, types).run()
+        return _checked(part, inner, frame.snapshot, bound)
+
+    return Runner(part, run, graph)
+
+
+def _checked(part: Region, inner: Delta, before: Snapshot, bound: Bound) -> Delta:
+    plan = part.plan(before.apply(inner))
+    try:
+        check_conflicts(plan, inner.writes, bound.schema)
+    except StateConflict as error:
+        end = FlowEnd("failed", "state-conflict", str(error), before.path)
+        return left(part, replace(inner, writes=()), before, end)
+    return left(part, inner, before)
+
+
+def left(part: Any, inner: Delta, before: Snapshot, end: FlowEnd | None = None) -> Delta:
     """What a nested flow did, with the record of the flow itself."""
-    end = part.end(before.apply(inner))
-    metadata = {"failed_at": end.path} if end.path else {}
+    end = end or part.end(before.apply(inner))
+    metadata: dict[str, Any] = {"failed_at": end.path} if end.path else {}
     if end.accepted is not None:
         metadata["accepted"] = end.accepted
     absorbs = part.type == "loop"

@@ -8,10 +8,10 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from ..core.errors import DefinitionError
 from ..core.snapshot import Input, Snapshot
 from ..core.stored import NOTHING, Stored
 from .flow import END, START, Edge, Flow, FlowEnd, Visit, as_input, end_of, keyed, path_of
+from .parallel import ParallelFlow
 from .step import as_part
 
 
@@ -77,11 +77,9 @@ class SequentialFlow(Flow):
 
 
 def _flattened(part: Any) -> tuple[Any, ...]:
-    if isinstance(part, list):
-        raise DefinitionError("a list in >> runs in parallel; ParallelFlow is not part of this version")
-    made = as_part(part)
+    made: Any = ParallelFlow(*part) if isinstance(part, list) else as_part(part)
     bare = isinstance(made, SequentialFlow) and made.id is None and made.when is None and made.limits is None
-    return made.steps if bare else (made,)
+    return tuple(made.steps) if bare else (made,)
 
 
 def _passed_on(inputs: tuple[Input, ...]) -> Stored:

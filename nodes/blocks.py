@@ -20,11 +20,17 @@ def call_block_ids(content: Any) -> list[str]:
     return [_id(block) for block in _blocks(content) if _is_call(block)]
 
 
+def call_places(content: Any, given_ids: Sequence[str]) -> list[int]:
+    """Where the content holds each call; the same place for all when it does not hold every one."""
+    places = {index: place for place, index in _paired(_blocks(content), given_ids).items()}
+    return [places[index] if len(places) == len(given_ids) else 0 for index in range(len(given_ids))]
+
+
 def settled(blocks: Sequence[Any], given_ids: Sequence[str], calls: Sequence[ToolCall]) -> list[Any]:
     """The blocks, with each call block saying what its call says, and without blank text.
 
-    `given_ids` are the ids the model gave the calls. Blocks find their call by that id, the rest by order; a
-    call block without a call is dropped, since nobody would answer it.
+    `given_ids` are the ids the model gave the calls. Blocks find their call by an id that one call has, the
+    rest by order; a call block without a call is dropped, since nobody would answer it.
     """
     pairs = _paired(blocks, given_ids)
     kept: list[Any] = []
@@ -39,14 +45,10 @@ def settled(blocks: Sequence[Any], given_ids: Sequence[str], calls: Sequence[Too
 def _paired(blocks: Sequence[Any], given_ids: Sequence[str]) -> dict[int, int]:
     """Place of each call block -> index of its call."""
     places = [place for place, block in enumerate(blocks) if _is_call(block) and _is_named(block)]
-    free = list(range(len(given_ids)))
-    pairs: dict[int, int] = {}
-    for place in places:
-        block_id = _id(blocks[place])
-        match = next((index for index in free if block_id and given_ids[index] == block_id), None)
-        if match is not None:
-            pairs[place] = match
-            free.remove(match)
+    block_ids = [_id(blocks[place]) for place in places]
+    telling = {i for i in given_ids if i and given_ids.count(i) == 1 and block_ids.count(i) == 1}
+    pairs = {place: given_ids.index(i) for place, i in zip(places, block_ids, strict=True) if i in telling}
+    free = [index for index, call_id in enumerate(given_ids) if call_id not in telling]
     pairs.update(zip([place for place in places if place not in pairs], free, strict=False))
     return pairs
 

@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk, ToolCall
 
 from .arguments import Arguments, read_arguments
-from .blocks import call_block_ids, settled
+from .blocks import call_places, settled
 from .content import Content, cap, clean_content
 from .finish import Cut, cut_of, stop_reason
 from .history import message_text
@@ -131,7 +131,7 @@ def _in_order(calls: list[_Wanted], content: Any) -> list[_Wanted]:
     """The calls in the order in which the model wrote them, as far as that is known."""
     indexes = [call.index for call in calls]
     if not all(isinstance(index, int) for index in indexes):
-        indexes = _block_places(calls, call_block_ids(content))
+        indexes = call_places(content, [call.id for call in calls])
     if len(set(indexes)) < len(calls):
         return calls
     return [call for _, call in sorted(zip(indexes, calls, strict=True), key=_first)]
@@ -139,13 +139,6 @@ def _in_order(calls: list[_Wanted], content: Any) -> list[_Wanted]:
 
 def _first(pair: tuple[int, _Wanted]) -> int:
     return pair[0]
-
-
-def _block_places(calls: Sequence[_Wanted], block_ids: Sequence[str]) -> list[int]:
-    """Where the content names each call; the same place for all when it does not name every one."""
-    if any(block_ids.count(call.id) != 1 for call in calls):
-        return [0] * len(calls)
-    return [block_ids.index(call.id) for call in calls]
 
 
 def _read(call: dict[str, Any]) -> _Wanted:

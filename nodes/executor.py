@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
+
+# LangGraph has no public name for the mark of a node that is taken up again; a test pins it.
+from langgraph._internal._constants import CONF, CONFIG_KEY_RESUMING
 from langgraph.config import get_config
-from langgraph.errors import GraphBubbleUp
+from langgraph.errors import GraphBubbleUp, GraphRecursionError
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
@@ -17,9 +22,10 @@ from ..core.errors import PlaitError, RunError, ValueRefused
 from ..core.roles import RoleFn, ThreadContext
 from ..core.snapshot import Snapshot
 from ..core.stored import Stored
+from ..core.usage import Usage
 from .execution import Execution, GraphRole
 from .frame import Frame
-from .spending import Spending, with_spending
+from .spending import Spending, spent_by, with_spending
 from .unit import WorkflowUnit
 from .userconfig import in_config, user_config
 
@@ -33,18 +39,20 @@ def thread_context(snapshot: Snapshot) -> ThreadContext:
     )
 
 
-async def execute_graph(unit: WorkflowUnit[Any], role: GraphRole, graph: Graph, frame: Frame) -> Execution:
+async def execute_graph(
+    unit: WorkflowUnit[Any], role: GraphRole, graph: Graph, frame: Frame, runtime: Runtime[Any]
+) -> Execution:
     """Run a role's graph in the node that shows it. A graph that is not Plait's is counted and
     stopped from outside, and what it raises is the unit's failure."""
-    entered, context = role.enter(frame.snapshot), role.context(frame)
-    config: RunnableConfig = {"recursion_limit": _supersteps(unit)}
+    snapshot, context, entered = frame.snapshot, role.context(frame), role.enter(frame.snapshot)
     if context is frame:
-        return role.leave(await graph.ainvoke(entered, config, context=context), frame.snapshot)
-    spending = Spending(frame)
-    config = {"callbacks": with_spending(get_config().get("callbacks"), spending)}
+        config: RunnableConfig = {"recursion_limit": _supersteps(unit)}
+        return role.leave(await graph.ainvoke(entered, config, context=context), snapshot)
+    spending = Spending(frame, await _spent_before(graph, entered))
+    config = _foreign_config(unit, frame, runtime, spending)
 
     async def run() -> Execution:
-        return role.leave(await graph.ainvoke(entered, config, context=context), frame.snapshot)
+        return role.leave(await graph.ainvoke(entered, config, context=context), snapshot)
 
     return await _foreign(run(), frame, spending)
 
@@ -54,8 +62,7 @@ async def execute_function(
 ) -> Execution:
     """Call a role that has no graph. What it raises is the unit's failure."""
     spending = Spending(frame)
-    config = user_config(get_config(), runtime, frame.snapshot.context)
-    config["callbacks"] = with_spending(config.get("callbacks"), spending)
+    config = _foreign_config(unit, frame, runtime, spending)
 
     async def run() -> Execution:
         output = await in_config(config, role, thread_context(frame.snapshot))
@@ -63,6 +70,32 @@ async def execute_function(
         return Execution(stored=stored, text=output if isinstance(output, str) else "")
 
     return await _foreign(run(), frame, spending)
+
+
+def _foreign_config(
+    unit: WorkflowUnit[Any], frame: Frame, runtime: Runtime[Any], spending: Spending
+) -> RunnableConfig:
+    """The node's config for code that is not Plait's: the user's context, and what it costs is counted."""
+    config = user_config(get_config(), runtime, frame.snapshot.context)
+    config["callbacks"] = with_spending(config.get("callbacks"), spending)
+    own = {"plait_unit": unit.id, "plait_path": frame.snapshot.path}
+    config["metadata"] = {**(config.get("metadata") or {}), **own}
+    return config
+
+
+async def _spent_before(graph: Graph, entered: Any) -> Usage | None:
+    """What a graph that is taken up again had spent before, as far as its messages tell."""
+    config = get_config()
+    if not config[CONF].get(CONFIG_KEY_RESUMING):
+        return None
+    given = {message.id for message in _messages(entered)}
+    held = _messages((await graph.aget_state(config)).values)
+    return spent_by(held, given)
+
+
+def _messages(values: Any) -> list[BaseMessage]:
+    held = values.get("messages", ()) if isinstance(values, Mapping) else ()
+    return [message for message in held if isinstance(message, BaseMessage)]
 
 
 async def _foreign(work: Any, frame: Frame, spending: Spending) -> Execution:
@@ -84,8 +117,12 @@ async def _foreign(work: Any, frame: Frame, spending: Spending) -> Execution:
             execution = Execution("failed", "error", f"TimeoutError: {error}")
         else:
             execution = Execution("failed", "limit", str(frame.meter.seconds_breach()))
+    except GraphRecursionError as error:
+        execution = Execution("failed", "limit", str(error).splitlines()[0])
     except Exception as error:
         execution = Execution("failed", "error", f"{type(error).__name__}: {error}")
+    if spending.breach is not None:  # the foreign runtime may have taken it for a failed call
+        execution = replace(execution, status="failed", reason="limit", message=str(spending.breach))
     return replace(execution, usage=spending.usage)
 
 

@@ -6,6 +6,7 @@ makes it again when the run is resumed.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -76,6 +77,11 @@ class Frame:
     snapshot: Snapshot
     meter: Meter
     run: RunScope = field(default_factory=RunScope)
+    slots: tuple[asyncio.Semaphore, ...] = ()
+
+    def with_slots(self, limit: int | None) -> Frame:
+        """The same, where at most `limit` units run at a time."""
+        return self if limit is None else replace(self, slots=(asyncio.Semaphore(limit), *self.slots))
 
     @property
     def meter_key(self) -> str:

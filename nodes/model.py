@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from ..core.errors import PlaitError
 from ..core.usage import Usage
+from .echo import Echo, handlers_of
 from .history import estimate_tokens
 from .retries import is_transient, pause_s
 from .shown import Shown
@@ -25,7 +26,7 @@ OnRetry = Callable[["ModelFailure"], None]
 
 DEAD_CONNECTIONS = 20
 """A client that is used by one event loop after another, as with `asyncio.run` twice, has kept connections of
-the first. Each try finds one of them dead and drops it, and nothing was sent."""
+the first, which take a request and never give the reply. Each try finds one of them out and drops it."""
 
 _OTHER_LOOP = ("Event loop is closed", "bound to a different event loop")
 
@@ -104,11 +105,16 @@ class ModelCall:
     async def _streamed(
         self, messages: Sequence[BaseMessage], config: RunnableConfig, on_delta: OnDelta
     ) -> AIMessage:
-        shown, pieces = Shown(self.text_key), []
-        async for piece in self.runnable.astream(list(messages), config):
-            pieces.append(piece)
-            if delta := shown.feed(piece):
-                on_delta(delta)
+        shown, echo, pieces = Shown(self.text_key), Echo(config, tags_of(self.runnable)), []
+        try:
+            async for piece in self.runnable.astream(list(messages), config):
+                pieces.append(piece)
+                if delta := shown.feed(piece):
+                    on_delta(delta)
+                if shown.given:
+                    echo.add(shown.given, piece.id)
+        finally:
+            echo.end()
         reply = _as_reply(pieces[0] + pieces[1:] if len(pieces) > 1 else next(iter(pieces), None))
         if _is_nothing(reply):
             raise ModelFailure("provider", "the stream ended without any part of a reply")
@@ -127,10 +133,18 @@ def is_streamed(runnable: Any, config: RunnableConfig) -> bool:
 
     Streamed here, its pieces stay readable, and a call that broke off is seen as such.
     """
-    callbacks = config.get("callbacks")
-    handlers = callbacks if isinstance(callbacks, list) else getattr(callbacks, "handlers", ())
-    wanted = any(hasattr(handler, "tap_output_aiter") for handler in handlers)
+    wanted = any(hasattr(handler, "tap_output_aiter") for handler in handlers_of(config))
     return wanted or bool(getattr(getattr(runnable, "bound", runnable), "streaming", False))
+
+
+def tags_of(runnable: Any) -> list[str]:
+    """The tags of a model and of what it is bound with."""
+    own = [
+        *(getattr(runnable, "tags", None) or ()),
+        *((getattr(runnable, "config", None) or {}).get("tags") or ()),
+    ]
+    bound = getattr(runnable, "bound", None)
+    return own if bound is None else [*own, *tags_of(bound)]
 
 
 def _ignore(_: str) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,6 +44,7 @@ class Run:
     execute: Execute
     definition: str = ""
     store: BaseStore | None = None
+    takes_slot: bool = True
 
 
 async def run_unit(run: Run, frame: Frame) -> Delta:
@@ -90,7 +92,10 @@ async def _executed(run: Run, frame: Frame, stage: Callable[..., Awaitable[None]
         await stage("security.pre_hooks", plane.pre_hooks, snapshot)
         await stage("context.assemble", plane.assemble, snapshot)
         await stage("adapter", None)
-        return await run.execute(frame)
+        async with AsyncExitStack() as held:
+            for slot in frame.slots if run.takes_slot else ():
+                await held.enter_async_context(slot)
+            return await run.execute(frame)
     except RunError as error:
         if error.reason == "store":
             raise  # what was done can no longer be kept, so the run stops where it last was

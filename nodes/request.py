@@ -25,7 +25,29 @@ def request(
     prompt = unit.prompt if isinstance(unit.prompt, str) else unit.prompt(snapshot)
     earlier = snapshot.messages if unit.conversation else ()
     system = [SystemMessage(clean_text(prompt)[0])] if prompt else []
-    return [*system, *earlier, *transcript]
+    messages = [*system, *earlier, *transcript]
+    return alternating(messages) if unit.strict_alternation else messages
+
+
+def alternating(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """`messages` with adjacent user messages merged, in order: text below text, blocks after blocks."""
+    merged: list[BaseMessage] = []
+    for message in messages:
+        if merged and message.type == merged[-1].type == "human":
+            merged[-1] = HumanMessage(_joined(merged[-1].content, message.content), id=merged[-1].id)
+        else:
+            merged.append(message)
+    return merged
+
+
+def _joined(first: Any, second: Any) -> Any:
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}\n\n{second}"
+    return [*_blocks(first), *_blocks(second)]
+
+
+def _blocks(content: Any) -> list[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
 
 
 def opening(unit: WorkflowUnit[Any], snapshot: Snapshot) -> list[BaseMessage]:

@@ -28,14 +28,15 @@ class Shown:
         self._resolve: Any = _NONE
         self._current: Any = _NONE
         self._said = False
+        self.given = ""
 
     def feed(self, piece: BaseMessage) -> str:
-        """The text that `piece` adds. What `resolve` is given stands in a paragraph of its own."""
+        """The text that `piece` adds; `given` is what of it comes from `resolve`, in a paragraph of its own."""
         said = message_text(piece)
         given = "".join(map(self._given, _calls(piece)))
-        between = "\n\n" if given and self._said else ""
+        self.given = f"\n\n{given}" if given and (said or self._said) else given
         self._said = bool(said) or (self._said and not given)
-        return said + between + given
+        return said + self.given
 
     def _given(self, call: dict[str, Any]) -> str:
         """What a piece of a call adds; one without an index goes on with the call before it."""

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.tools import BaseTool, StructuredTool
+from langgraph.errors import GraphBubbleUp
 
-from ..core.errors import PlaitError
-from .content import to_content
+from ..core.errors import DefinitionError, PlaitError
+from .content import NO_OUTPUT, block_text, to_content
 
 Execute = Callable[[dict[str, Any]], Any]
 ToolHandler = Callable[[str, str], Any]
@@ -36,8 +37,10 @@ class ToolResult:
 
     @property
     def text(self) -> str:
-        shown = "" if self.content is None else to_content(self.content, "tool")
-        return "\n".join(part for part in (self.summary, shown if isinstance(shown, str) else "") if part)
+        """Summary and content as the model reads them; content that is not text comes as JSON."""
+        content = "" if self.content is None else to_content(self.content, "tool")
+        said = content if isinstance(content, str) else "".join(block_text(one) or "" for one in content)
+        return "\n".join(part for part in (self.summary, said) if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ class ToolRegistry(Sequence[ToolDefinition]):
     def __init__(self, definitions: Sequence[ToolDefinition]) -> None:
         self._definitions = {definition.name: definition for definition in definitions}
         if len(self._definitions) != len(definitions):
-            raise PlaitError("two tools of the registry have the same name")
+            raise DefinitionError("two tools of the registry have the same name")
         self._steps = 0
 
     @property
@@ -94,7 +97,10 @@ class ToolRegistry(Sequence[ToolDefinition]):
         return [definition.chat_tool for definition in self]
 
     async def run(self, name: str, arguments: Mapping[str, Any]) -> Observation:
-        """Run one tool. What it raises, and an unknown name, is a result that is not ok."""
+        """Run one tool. What it raises, and an unknown name, is a result that is not ok.
+
+        Pauses are raised as they are.
+        """
         self._steps += 1
         return Observation(self._steps, name, await self._result(name, arguments))
 
@@ -106,6 +112,8 @@ class ToolRegistry(Sequence[ToolDefinition]):
             )
         try:
             value = await _called(definition.execute, dict(arguments))
+        except GraphBubbleUp:
+            raise
         except Exception as error:
             return ToolResult(False, f"{name} failed: {type(error).__name__}: {error}")
         return value if isinstance(value, ToolResult) else ToolResult(True, "", value)
@@ -124,9 +132,14 @@ class ToolRegistry(Sequence[ToolDefinition]):
 
 
 def handled(definition: Mapping[str, Any], handler: ToolHandler) -> ToolDefinition:
-    """A raw tool definition, in OpenAI's form or bare, run by a handler for all of them."""
+    """A raw tool definition, in OpenAI's form or bare, run by a handler for all of them.
+
+    Raises DefinitionError for one without a name.
+    """
     function = definition.get("function", definition)
-    name = function["name"]
+    name = function.get("name")
+    if not isinstance(name, str) or not name.strip():
+        raise DefinitionError(f"a tool definition without a name: {str(dict(definition))[:200]}")
 
     async def execute(arguments: dict[str, Any]) -> Any:
         return await _called(lambda given: handler(name, json.dumps(given, ensure_ascii=False)), arguments)
@@ -136,16 +149,18 @@ def handled(definition: Mapping[str, Any], handler: ToolHandler) -> ToolDefiniti
 
 
 def shown(value: Any) -> Any:
-    """A ToolResult as its text, or raised as ToolFailed when it is not ok; anything else as it is."""
+    """A ToolResult as message content, or raised as ToolFailed when it is not ok; anything else as it is."""
     if not isinstance(value, ToolResult):
         return value
     if not value.ok:
         raise ToolFailed(value.text or "it failed and said nothing")
-    return value.text if isinstance(value.content, str) or value.content is None else value.content
+    content = "" if value.content is None else to_content(value.content, "tool")
+    if isinstance(content, str):
+        return value.text or NO_OUTPUT
+    return [{"type": "text", "text": value.summary}, *content] if value.summary else content
 
 
 async def _called(function: Callable[[dict[str, Any]], Any], arguments: dict[str, Any]) -> Any:
-
     if inspect.iscoroutinefunction(function):
         return await function(arguments)
     result = await asyncio.to_thread(function, arguments)

@@ -42,6 +42,7 @@ class WorkflowUnit(Part, Generic[T]):
     `resolve_attempts` invalid `resolve` calls, `reminders` for replies without a call,
     `reply_attempts` cut or unreadable replies in a row, `max_rounds` model replies in all.
     `output_cap` is the length in characters that a tool result may have in the transcript.
+    `strict_alternation` sends adjacent user messages as one, for servers that refuse them.
 
     >>> unit = WorkflowUnit("classify", prompt="Decide.", output=str)
     >>> unit.with_(id="again").id
@@ -75,6 +76,7 @@ class WorkflowUnit(Part, Generic[T]):
     output_cap: int = 20_000
     accept_json_text: bool = False
     lift_text_calls: bool = False
+    strict_alternation: bool = False
     force_last_round: bool = False
     salvage: Any = None
     description: str = ""

@@ -17,6 +17,19 @@ def deep(levels: int) -> Any:
     return value
 
 
+class Said:
+    """One reply of a script, with a text form that stays short and flat for Hypothesis to print."""
+
+    def __init__(self, reply: Any) -> None:
+        self.reply = reply
+
+    def __repr__(self) -> str:
+        try:
+            return f"Said({repr(self.reply):.400})"
+        except RecursionError:
+            return "Said(something deep)"
+
+
 ODD_TEXTS = ["\ud800", "a\udfffb", "\ud83d\ude00", "\x00", "\u202e", "e\u0301" * 20, "\U0001f468\u200d\U0001f469", "\ufeff", "午饭"]
 texts = st.one_of(
     st.sampled_from(ODD_TEXTS),
@@ -71,4 +84,8 @@ several = st.builds(
 )
 blank = st.sampled_from([text(""), text("  \n"), text("", usage=None)])
 failures = st.sampled_from([ValueError("bad"), TimeoutError("slow"), ConnectionError("\ud800"), KeyError("x"), RecursionError("deep")]).map(fail)
-replies = st.one_of(plain, blank, calls(), resolves, several, unparsable(), failures)
+
+
+@st.composite
+def replies(draw: st.DrawFn) -> Said:
+    return Said(draw(st.one_of(plain, blank, calls(), resolves, several, unparsable(), failures)))

@@ -97,16 +97,38 @@ async def test_events_are_balanced_and_in_order(wire, chat):
     assert (events[0].type, events[-1].type, events[-1].outcome) == ("agent_start", "agent_end", "done")
 
 
+async def messages_stream(workflow: Workflow, unit: str) -> list[str]:
+    """The pieces of text that LangGraph's `messages` stream carries for one unit."""
+    stream = workflow.graph.astream({"task": "go"}, stream_mode="messages", subgraphs=True)
+    found = [(message, about) async for _, (message, about) in stream]
+    return [
+        str(m.content) for m, about in found if m.type == "AIMessageChunk" and about["plait_unit"] == unit
+    ]
+
+
 async def test_langgraphs_own_messages_stream_carries_a_text_reply(wire, chat):
     wire.script(resolve(value="say"), Reply(WORDS, size=3))
     say = WorkflowUnit("say", prompt="Say it.", output=str, answer="text")
     flow = RouterFlow(WorkflowUnit("pick", prompt="Pick."), {"say": say, "other": say.with_(id="other")})
-    graph = Workflow(flow, model=chat(wire.base_url)).graph
-    stream = graph.astream({"task": "go"}, stream_mode="messages", subgraphs=True)
-    found = [(chunk.content, about) async for _, (chunk, about) in stream if chunk.type == "AIMessageChunk"]
-    assert "".join(text for text, about in found if about.get("plait_unit") == "say") == WORDS
-    assert len([text for text, about in found if text and about.get("plait_unit") == "say"]) > 5
+    pieces = await messages_stream(Workflow(flow, model=chat(wire.base_url)), "say")
+    assert "".join(pieces) == WORDS
+    assert len(list(filter(None, pieces))) > 5
     assert all(body.get("stream") for body in wire.bodies)
+
+
+async def test_langgraphs_own_messages_stream_carries_a_resolved_text(wire, chat):
+    wire.script(Reply(calls=[call("resolve", value=WORDS)], size=3))
+    pieces = await messages_stream(
+        Workflow(WorkflowUnit("say", output=str), model=chat(wire.base_url)), "say"
+    )
+    assert "".join(pieces) == WORDS
+    assert len(list(filter(None, pieces))) > 5
+
+
+async def test_a_model_tagged_nostream_stays_out_of_langgraphs_messages_stream(wire, chat):
+    wire.script(Reply(calls=[call("resolve", value=WORDS)], size=3))
+    model = chat(wire.base_url, tags=["nostream"])
+    assert await messages_stream(Workflow(WorkflowUnit("say", output=str), model=model), "say") == []
 
 
 @pytest.mark.parametrize(

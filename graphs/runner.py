@@ -1,0 +1,69 @@
+"""Runner: one part of a flow and how it is run, from a Frame to the Delta of what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from langgraph.config import get_config
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+
+from ..core.delta import Delta
+from ..core.records import StepRecord
+from ..nodes.frame import Frame
+from ..nodes.meter import Meter
+from ..nodes.unit import WorkflowUnit
+from ..nodes.userconfig import in_config, user_config
+from .flow import Visit
+from .step import FunctionStep
+
+Graph = CompiledStateGraph[Any, Any, Any, Any]
+RunPart = Callable[[Frame, Runtime[Any], Graph | None], Awaitable[Delta]]
+
+
+@dataclass(frozen=True)
+class Runner:
+    """One part of a flow, how it is run, and the graph behind it if there is one."""
+
+    part: Any
+    run: RunPart
+    graph: Graph | None = None
+
+    async def visit(self, visit: Visit, frame: Frame, runtime: Runtime[Any], graph: Graph | None) -> Delta:
+        """Run the part as `visit` says, or record why it was left out.
+
+        `frame` is the flow's. `graph` is `self.graph`, which the caller names so that LangGraph
+        sees it in the node.
+        """
+        snapshot = frame.snapshot.at(visit.path, visit.inputs)
+        here = frame.at(snapshot if visit.task is None else replace(snapshot, task=visit.task))
+        if visit.blocked is not None or not await _wanted(self.part, here, runtime):
+            return Delta((_skipped(self.part, visit),))
+        delta = await self.run(here.at(here.snapshot, _meter(self.part, here)), runtime, graph)
+        frame.run.resumed = False
+        for message in visit.messages:
+            frame.run.publish(message)
+        return Delta(bus=visit.messages).then(delta) if visit.messages else delta
+
+
+def _skipped(part: Any, visit: Visit) -> StepRecord:
+    kind = "unit" if isinstance(part, WorkflowUnit) else "step" if isinstance(part, FunctionStep) else "flow"
+    metadata = {} if visit.blocked is None else {"blocked": True}
+    name = str(getattr(part, "id", None) or visit.key)
+    return StepRecord(visit.path, name, kind, "skipped", message=visit.blocked or "", metadata=metadata)  # type: ignore[arg-type]
+
+
+async def _wanted(part: Any, frame: Frame, runtime: Runtime[Any]) -> bool:
+    if part.when is None:
+        return True
+    config = user_config(get_config(), runtime, frame.snapshot.context)
+    return bool(await in_config(config, part.when, frame.snapshot))
+
+
+def _meter(part: Any, frame: Frame) -> Meter:
+    limits = getattr(part, "limits", None)
+    if limits is None:
+        return frame.meter
+    return Meter(limits, path=frame.snapshot.path, parent=frame.meter)

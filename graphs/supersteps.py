@@ -1,0 +1,113 @@
+"""A region as a graph that LangGraph itself runs, superstep by superstep.
+
+Where the steps and what they need are known beforehand, the edges are those needs, and a step that
+needs several waits for all of them. Where a plan is made at run time, a node between the rounds
+sends what is ready.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from langgraph import graph as langgraph
+from langgraph.graph import StateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Send
+
+from ..core.delta import Delta
+from ..core.snapshot import Snapshot
+from ..nodes.frame import Frame
+from .channels import FlowState, delta_from
+from .flow import Visit
+from .nodes import InnerPlace
+from .region import Planned, Region, ancestors_of, visit_of
+from .runner import Graph, Runner
+
+READY = "_ready"
+
+
+def superstep_graph(region: Region, place: InnerPlace, runners: Mapping[str, Runner]) -> Graph:
+    """The region's graph. It is drawn, and run when the scheduling is `superstep`."""
+    builder: Any = StateGraph(FlowState, context_schema=Frame)
+    for key, runner in runners.items():
+        builder.add_node(key, _step_node(region, key, runner, place))
+    if region.needs is None:
+        _join_by_sending(builder, region, place)
+    else:
+        _join_by_edges(builder, region.needs)
+    graph: Graph = builder.compile(name=region.id or region.type)
+    return graph
+
+
+def _join_by_edges(builder: Any, needs: Mapping[str, tuple[str, ...]]) -> None:
+    for key, needed in needs.items():
+        builder.add_edge(list(needed) if len(needed) > 1 else needed[0] if needed else langgraph.START, key)
+    for key in needs.keys() - {need for needed in needs.values() for need in needed}:
+        builder.add_edge(key, langgraph.END)
+
+
+def _join_by_sending(builder: Any, region: Region, place: InnerPlace) -> None:
+    async def ready(state: FlowState) -> dict[str, Any]:
+        return {}
+
+    async def send(state: FlowState, runtime: Runtime[Any]) -> list[Any]:
+        frame = await place.frame(state, runtime)
+        visits = region.next(frame.snapshot)
+        return [Send(visit.key, {**state, "visit": visit.path}) for visit in visits] or [langgraph.END]
+
+    builder.add_node(READY, ready)
+    builder.add_edge(langgraph.START, READY)
+    builder.add_conditional_edges(READY, send, [*region.parts, langgraph.END])
+    for key in region.parts:
+        builder.add_edge(key, READY)
+
+
+def _step_node(
+    region: Region, key: str, runner: Runner, place: InnerPlace
+) -> Callable[..., Awaitable[dict[str, Any]]]:
+    graph = runner.graph
+
+    async def node(state: dict[str, Any], runtime: Runtime[Any]) -> dict[str, Any]:
+        given: Frame = runtime.context
+        done = delta_from(state, place.bound.schema.types)
+        found = _found(region, key, state.get("visit"), given.snapshot.apply(done))
+        if found is None:
+            return {}
+        visit, step, plan = found
+        seen = only(done, ancestors_of(step, plan), plan)
+        frame = given.at(given.snapshot.apply(seen))
+        return place.update(await runner.visit(visit, frame, runtime, graph), state)
+
+    return node
+
+
+def _found(
+    region: Region, key: str, path: str | None, snapshot: Snapshot
+) -> tuple[Visit, Planned, tuple[Planned, ...]] | None:
+    """The visit of a node, or None when it has run before or the region has been stopped."""
+    if region.is_stopped(snapshot):
+        return None
+    plan = region.plan(snapshot)
+    wanted = (step for step in plan if step.key == key and path in (None, step.path))
+    step = next((step for step in wanted if snapshot.record(step.path) is None), None)
+    return None if step is None else (visit_of(step, snapshot), step, plan)
+
+
+def only(done: Delta, wanted: frozenset[str], plan: tuple[Planned, ...]) -> Delta:
+    """The part of `done` that the steps at the paths `wanted` did; what they may not see is left out."""
+    others = {step.path for step in plan} - wanted
+
+    def is_seen(path: str) -> bool:
+        return not any(_is_of(path, other) for other in others)
+
+    return Delta(
+        steps=tuple(record for record in done.steps if is_seen(record.path)),
+        writes=tuple(write for write in done.writes if is_seen(write.path)),
+        transcripts=done.transcripts,
+        delivered=done.delivered,
+    )
+
+
+def _is_of(path: str, step: str) -> bool:
+    return path == step or path.startswith((f"{step}/", f"{step}[", f"{step}{{"))
