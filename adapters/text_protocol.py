@@ -18,6 +18,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 
 from ..nodes.answers import parse_json_text, without_thinking
 from ..nodes.history import message_text
+from ..nodes.request import alternating
 from ..nodes.tools import RESOLVE
 
 _MARK = r"^[ \t>*_#`-]*(?:{word})[ \t*_`]*[:：][ \t*_`]*"
@@ -205,16 +206,20 @@ class TextProtocol(Runnable[Any, AIMessage]):
     model: Any
     tools: list[dict[str, Any]] = field(default_factory=list)
     names: Mapping[str, str] = field(default_factory=dict)
+    strict_alternation: bool = False
 
     def bind_tools(self, tools: Sequence[dict[str, Any]], **_: Any) -> TextProtocol:
-        return TextProtocol(self.model, list(tools), self.names)
+        return replace(self, tools=list(tools))
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
-        return self._parsed(self.model.invoke(as_text(input, self.tools, self.names), config, **kwargs))
+        return self._parsed(self.model.invoke(self._asked(input), config, **kwargs))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
-        asked = as_text(input, self.tools, self.names)
-        return self._parsed(await self.model.ainvoke(asked, config, **kwargs))
+        return self._parsed(await self.model.ainvoke(self._asked(input), config, **kwargs))
+
+    def _asked(self, messages: Any) -> list[BaseMessage]:
+        written = as_text(messages, self.tools, self.names)
+        return alternating(written) if self.strict_alternation else written
 
     def _parsed(self, reply: AIMessage) -> AIMessage:
         """The reply with its action or final answer as a call, and without what stands after it."""

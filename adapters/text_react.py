@@ -22,7 +22,10 @@ class TextReactAdapter(ReactAdapter):
 
     def for_unit(self, unit: WorkflowUnit[Any], labels: Labels | None = None) -> ReactRole:
         model = resolve_model(self.model if unit.model is None else unit.model, unit.thinking_level)
-        return ReactRole(unit, TextProtocol(model, names=_own_names(unit)), labels)
+        seen = TextProtocol(
+            model, names=_own_names(unit), strict_alternation=unit.strict_alternation
+        )
+        return ReactRole(unit, seen, labels)
 
 
 def text_react_adapter(*, model: Any) -> TextReactAdapter:

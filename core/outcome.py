@@ -18,6 +18,8 @@ Reason = Literal[
     "provider",
     "limit",
     "unknown-route",
+    "bad-plan",
+    "delegation-limit",
     "exhausted",
     "invalid-state",
     "state-conflict",

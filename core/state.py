@@ -171,7 +171,9 @@ def scope_key(name: str, unit: str) -> str:
     return f"unit:{unit}" if name == "unit" else name
 
 
-def conflicts(branches: Sequence[Iterable[StateWrite]], schema: StateSchema = UNTYPED) -> dict[str, tuple[str, ...]]:
+def conflicts(
+    branches: Sequence[Iterable[StateWrite]], schema: StateSchema = UNTYPED
+) -> dict[str, tuple[str, ...]]:
     """Keys that more than one branch writes, with the paths that write them; merges of a key that
     has a reducer agree with each other, though not with a write that replaces or deletes it."""
     writers: dict[str, dict[int, str]] = {}
@@ -182,4 +184,6 @@ def conflicts(branches: Sequence[Iterable[StateWrite]], schema: StateSchema = UN
             writers.setdefault(name, {}).setdefault(number, write.path)
             if write.operation != "merge" or not schema.has_reducer(write.key):
                 replaced.add(name)
-    return {key: tuple(paths.values()) for key, paths in writers.items() if len(paths) > 1 and key in replaced}
+    return {
+        key: tuple(paths.values()) for key, paths in writers.items() if len(paths) > 1 and key in replaced
+    }

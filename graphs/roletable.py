@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
-from ..core.errors import DefinitionError, Fault
+from ..core.errors import DefinitionError, Fault, RunError
 from ..core.paths import join, pass_of
 from ..core.records import StepRecord
 from ..core.roles import ThreadContext
-from ..core.snapshot import Snapshot
+from ..core.snapshot import Input, Snapshot
 from ..nodes.executor import thread_context
 from ..nodes.unit import WorkflowUnit
 from .flow import END as FLOW_END
@@ -24,6 +24,8 @@ FALLBACK = "FALLBACK"
 
 MAX_DEPTH = 3
 When = Callable[[ThreadContext], bool] | str
+Ran = list[tuple[str, StepRecord]]
+"""The roles that ran, in order, with their records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +60,14 @@ class WorkflowDefinition:
 
 @dataclass(frozen=True)
 class RoleTableFlow(Flow):
-    """The flow of a role table. Each run of a role is a pass of it, so its path ends in `[n]`."""
+    """The flow of a role table. Each run of a role is a pass of it, so its path ends in `[n]`.
+
+    `depth` is 0 for a table of its own and counts up for child workflows. What the roles before a
+    child gave is its context, which every role of the child sees.
+    """
 
     definition: WorkflowDefinition = field(default_factory=lambda: WorkflowDefinition("", {}))
+    depth: int = 0
     type: ClassVar[str] = "roles"
 
     def __hash__(self) -> int:
@@ -68,7 +75,7 @@ class RoleTableFlow(Flow):
 
     @cached_property
     def parts(self) -> Mapping[str, Any]:
-        return {name: _part(name, role) for name, role in self.definition.roles.items()}
+        return {name: _part(name, role, self.depth + 1) for name, role in self.definition.roles.items()}
 
     @property
     def edges(self) -> tuple[Edge, ...]:
@@ -83,12 +90,22 @@ class RoleTableFlow(Flow):
     def next(self, snapshot: Snapshot) -> tuple[Visit, ...]:
         ran = self._ran(snapshot)
         if not ran:
-            return (self._visit(snapshot, self.definition.start, (), snapshot.inputs),)
+            return (self._visit(snapshot, self.definition.start, [], snapshot.inputs),)
         last_name, last = ran[-1]
         if last.status in ("failed", "cancelled") or last.ends or len(ran) >= self.definition.max_steps:
             return ()
         to = self._chosen(snapshot, last_name, last)
-        return () if to in (END, None) else (self._visit(snapshot, str(to), ran, (as_input(last),)),)
+        return (
+            ()
+            if to in (END, None)
+            else (self._visit(snapshot, str(to), ran, self._inputs(snapshot, to, ran)),)
+        )
+
+    def _inputs(self, snapshot: Snapshot, to: str | None, ran: Ran) -> tuple[Input, ...]:
+        """What the next role is given: the role before it, or all of them where it is a child."""
+        is_child = isinstance(self.parts[str(to)], RoleTableFlow)
+        parents = snapshot.inputs if self.depth else ()
+        return (*parents, *(as_input(record) for _, record in (ran if is_child else ran[-1:])))
 
     def end(self, snapshot: Snapshot) -> FlowEnd:
         ran = self._ran(snapshot)
@@ -107,7 +124,7 @@ class RoleTableFlow(Flow):
             return FlowEnd("failed", "limit", told, last.path)
         return end
 
-    def _ran(self, snapshot: Snapshot) -> list[tuple[str, StepRecord]]:
+    def _ran(self, snapshot: Snapshot) -> Ran:
         """The roles that ran, in order: their records stand in the order in which they were made."""
         places = {
             self._path(snapshot, name, number): name
@@ -126,7 +143,7 @@ class RoleTableFlow(Flow):
     def _path(self, snapshot: Snapshot, name: str, number: int) -> str:
         return pass_of(join(snapshot.path, name), number)
 
-    def _visit(self, snapshot: Snapshot, name: str, ran: Any, inputs: Any) -> Visit:
+    def _visit(self, snapshot: Snapshot, name: str, ran: Ran, inputs: tuple[Input, ...]) -> Visit:
         passed = sum(1 for ran_name, _ in ran if ran_name == name)
         return Visit(name, self._path(snapshot, name, passed + 1), inputs)
 
@@ -135,20 +152,31 @@ class RoleTableFlow(Flow):
         if not transitions:
             return END
         context = thread_context(snapshot.at(snapshot.path, (as_input(last),)))
-        return next((to for when, to in transitions if when == FALLBACK or _holds(when, context)), None)
+        where = self._path(snapshot, name, 1).partition("[")[0]
+        return next((to for when, to in transitions if _holds(when, context, where)), None)
 
     def _transitions(self, name: str) -> list[tuple[When, str]]:
         given = self.definition.transitions.get(name, ())
         return [(t.when, t.to) if isinstance(t, Transition) else t for t in given]
 
 
-def _holds(when: When, context: ThreadContext) -> bool:
-    return not isinstance(when, str) and bool(when(context))
+def _holds(when: When, context: ThreadContext, path: str) -> bool:
+    if isinstance(when, str):
+        return when == FALLBACK
+    try:
+        return bool(when(context))
+    except Exception as error:
+        told = f"its condition {_named(when)} raised {type(error).__name__}: {error}"
+        raise RunError(told, path=path) from error
 
 
-def _part(name: str, role: Any) -> Any:
+def _named(when: When) -> str:
+    return when if isinstance(when, str) else getattr(when, "__name__", type(when).__name__)
+
+
+def _part(name: str, role: Any, depth: int) -> Any:
     if isinstance(role, WorkflowDefinition):
-        return RoleTableFlow(id=name, definition=role)
+        return RoleTableFlow(id=name, definition=role, depth=depth)
     if isinstance(role, Role):
         return WorkflowUnit(name, prompt=role.prompt, output=role.output, tools=role.tools)
     return as_part(role)
@@ -157,7 +185,7 @@ def _part(name: str, role: Any) -> Any:
 def role_table(definition: WorkflowDefinition) -> RoleTableFlow:
     """The flow of a definition. Raises DefinitionError with every fault: unknown names, a start
     that is missing, a FALLBACK that is not last, children nested deeper than three."""
-    faults = list(_faults(definition, "", 1))
+    faults = list(_faults(definition, "", 0))
     if faults:
         raise DefinitionError(faults)
     return RoleTableFlow(definition=definition)
@@ -166,6 +194,10 @@ def role_table(definition: WorkflowDefinition) -> RoleTableFlow:
 def _faults(definition: WorkflowDefinition, path: str, depth: int) -> list[Fault]:
     names = set(definition.roles)
     faults = [] if definition.start in names else [Fault(path, f"start {definition.start!r} is no role")]
+    if END in names:
+        faults.append(Fault(path, f"a role cannot be called {END!r}, which ends the workflow"))
+    if definition.max_steps < 1:
+        faults.append(Fault(path, f"max_steps must be at least 1, got {definition.max_steps}"))
     if depth > MAX_DEPTH:
         faults.append(Fault(path, f"child workflows are nested deeper than {MAX_DEPTH}"))
     for source, given in definition.transitions.items():
@@ -174,6 +206,11 @@ def _faults(definition: WorkflowDefinition, path: str, depth: int) -> list[Fault
         pairs = [(t.when, t.to) if isinstance(t, Transition) else t for t in given]
         faults += [
             Fault(join(path, source), f"{to!r} is no role") for _, to in pairs if to not in names | {END}
+        ]
+        faults += [
+            Fault(join(path, source), f"condition {when!r} is text; only FALLBACK may be")
+            for when, _ in pairs
+            if isinstance(when, str) and when != FALLBACK
         ]
         if FALLBACK in [when for when, _ in pairs[:-1]]:
             faults.append(Fault(join(path, source), "FALLBACK must be the last transition"))

@@ -132,7 +132,8 @@ class RootPlace:
         """Write what the turn came to."""
         frame = await self.frame(state, runtime)
         end: FlowEnd = self.flow.end(frame.snapshot)
-        good = end.status in ("done", "partial")
+        outcome = "done" if end.status == "skipped" else end.status  # a run in which nothing was left to do
+        good = outcome in ("done", "partial")
         ended = {
             "reason": end.reason,
             "message": end.message,
@@ -144,7 +145,7 @@ class RootPlace:
         said = [_answer(end, state, frame.snapshot)] if good and end.stored.plain is not None else []
         return {
             "output": end.stored.value if good else None,
-            "outcome": end.status,
+            "outcome": outcome,
             "ended": ended,
             "messages": said,
         }

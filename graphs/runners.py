@@ -93,7 +93,8 @@ def flow_runner(part: Any, graph: Graph, bound: Bound) -> Runner:
 
     async def run(frame: Frame, _: Runtime[Any], graph: Graph | None) -> Delta:
         assert graph is not None
-        values = await graph.ainvoke({"steps": []}, context=frame)
+        deeper = replace(frame.snapshot, depth=getattr(part, "depth", frame.snapshot.depth))
+        values = await graph.ainvoke({"steps": []}, context=frame.at(deeper))
         return left(part, delta_from(values, bound.schema.types), frame.snapshot)
 
     return Runner(part, run, graph)

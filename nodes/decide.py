@@ -15,7 +15,7 @@ from ..core.codec import encode
 from ..core.errors import ValueRefused
 from ..core.outcome import Reason
 from ..core.stored import Types
-from .answers import parse_json_text
+from .answers import parse_json_text, without_thinking
 from .calls import Call, Reply, lift_text_calls, stop_reason
 from .labels import Labels
 from .schema import InvalidOutput, OutputSchema
@@ -201,6 +201,8 @@ def _after_text(rules: Rules, counters: Counters, reply: Reply) -> Step:
         return Step((reply.message,), counters.but(next="end"), done(plain.plain, text))
     if (label := _label_answer(rules, text)) is not None:
         return Step((reply.message,), counters.but(next="end"), done(label.plain, text))
+    if text and _is_written(rules):
+        return _after_written(rules, counters, reply)
     counters = counters.but(reminders=counters.reminders + 1, next="think")
     if counters.reminders <= unit.reminders:
         return Step((*_kept(reply), reminder(_reminder_text(rules, text))), counters)
@@ -213,12 +215,44 @@ def _after_text(rules: Rules, counters: Counters, reply: Reply) -> Step:
     )
 
 
+def _is_written(rules: Rules) -> bool:
+    """Whether the output is asked for as text, since `resolve` is not offered."""
+    return rules.unit.answer != "text" and RESOLVE not in rules.tool_names
+
+
+def _after_written(rules: Rules, counters: Counters, reply: Reply) -> Step:
+    """A reply that is to be the output itself counts as a `resolve` call would."""
+    verdict = _written_answer(rules, reply.text)
+    if verdict.problem is None:
+        return Step((reply.message,), counters.but(next="end"), done(verdict.plain, reply.text))
+    counters = counters.but(invalid=counters.invalid + 1, next="think")
+    if counters.invalid < rules.unit.resolve_attempts:
+        told = f"That is not the result: {verdict.problem}. Correct it and answer again with the JSON object."
+        return Step((reply.message, reminder(told)), counters)
+    told = f"the reply was not a valid result {counters.invalid} times; the last time: {verdict.problem}"
+    ending = failure("invalid-resolve", told, reply.text)
+    return Step((reply.message,), counters.but(next="end"), ending)
+
+
+def _written_answer(rules: Rules, text: str) -> Verdict:
+    found = parse_json_text(text)
+    candidates = [one for one in found if isinstance(one, dict)]
+    if rules.schema.wrapped:
+        plain = [*(one for one in found if not isinstance(one, dict)), without_thinking(text).strip()]
+        candidates += [{rules.schema.wrap_key: one} for one in plain]
+    verdicts = [judge(rules, Call("text", RESOLVE, candidate, None)) for candidate in candidates]
+    good = next((verdict for verdict in verdicts if verdict.problem is None), None)
+    return good or next(iter(verdicts), Verdict(problem="it holds no JSON object"))
+
+
 def _reminder_text(rules: Rules, text: str) -> str:
     if rules.unit.answer == "text":
         named = (
             f"Answer with one of: {', '.join(rules.labels.names)}." if rules.labels else "Write your answer."
         )
         return f"{'That names none of the labels' if text else 'Your last reply was empty'}. {named}"
+    if _is_written(rules):
+        return "Your last reply was empty. Answer with one JSON object that fits the schema."
     seen = "That was text only" if text else "Your last reply was empty"
     return f"{seen}. Call a tool, or call `{RESOLVE}` with the final result to end."
 

@@ -99,16 +99,21 @@ class ModelCall:
         self, messages: Sequence[BaseMessage], config: RunnableConfig, on_delta: OnDelta | None
     ) -> AIMessage:
         if on_delta is None and not is_streamed(self.runnable, config):
-            return _as_reply(await self.runnable.ainvoke(list(messages), config))
+            before = cancellations()
+            reply = await self.runnable.ainvoke(list(messages), config)
+            heed_cancellation(before)
+            return _as_reply(reply)
         return await self._streamed(messages, config, on_delta or _ignore)
 
     async def _streamed(
         self, messages: Sequence[BaseMessage], config: RunnableConfig, on_delta: OnDelta
     ) -> AIMessage:
+        before = cancellations()
         shown, echo, pieces = Shown(self.text_key), Echo(config, tags_of(self.runnable)), []
         try:
             async for piece in self.runnable.astream(list(messages), config):
                 pieces.append(piece)
+                heed_cancellation(before)
                 if delta := shown.feed(piece):
                     on_delta(delta)
                 if shown.given:
@@ -135,6 +140,21 @@ def is_streamed(runnable: Any, config: RunnableConfig) -> bool:
     """
     wanted = any(hasattr(handler, "tap_output_aiter") for handler in handlers_of(config))
     return wanted or bool(getattr(getattr(runnable, "bound", runnable), "streaming", False))
+
+
+def cancellations() -> int:
+    """How often the running task has been asked to stop."""
+    task = asyncio.current_task()
+    return task.cancelling() if task else 0
+
+
+def heed_cancellation(before: int) -> None:
+    """Raise a cancellation that was swallowed since `before`.
+
+    `asyncio.wait_for` of Python 3.11, which clients use, loses one that comes together with a result.
+    """
+    if cancellations() > before:
+        raise asyncio.CancelledError
 
 
 def tags_of(runnable: Any) -> list[str]:

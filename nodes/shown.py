@@ -31,7 +31,7 @@ class Shown:
         self.given = ""
 
     def feed(self, piece: BaseMessage) -> str:
-        """The text that `piece` adds; `given` is what of it comes from `resolve`, in a paragraph of its own."""
+        """The text that `piece` adds. `given` is the part from `resolve`, a paragraph of its own."""
         said = message_text(piece)
         given = "".join(map(self._given, _calls(piece)))
         self.given = f"\n\n{given}" if given and (said or self._said) else given

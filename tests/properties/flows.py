@@ -6,13 +6,13 @@ flow in any process gets the same ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 
-from plait import LoopFlow, RouterFlow, RunError, RunResult, SequentialFlow, Skip, Snapshot, ToolRuntime, Workflow
+from plait import Finish, LoopFlow, RouterFlow, RunError, RunResult, SequentialFlow, Skip, Snapshot, ToolRuntime, Workflow
 from plait import WorkflowUnit as Unit
 from plait import step
 from plait.testing import Request, ScriptedModel, call
@@ -36,7 +36,7 @@ def reply(request: Request) -> Any:
     if request.unit == "pick":
         return call("resolve", value="go")
     if request.tool_results:
-        return call("resolve", value=f"{request.unit} at {request.path}")
+        return call("resolve", value=f"{request.unit} after {request.replies} replies")
     return call("ask", who=request.unit)
 
 
@@ -48,13 +48,21 @@ def skip(snapshot: Snapshot) -> Skip:
     return Skip("nothing to do")
 
 
+def stop(snapshot: Snapshot) -> Finish:
+    return Finish("stopped")
+
+
+def broken(snapshot: Snapshot) -> None:
+    raise ValueError("broken")
+
+
 def twice(snapshot: Snapshot) -> bool:
     """Whether the pass that just ended is at least the second."""
     return not snapshot.path.rpartition("[")[2].startswith("1]")
 
 
 units = st.sampled_from(NAMES).map(UNITS.__getitem__)
-steps = st.sampled_from([step(count), step(skip)])
+steps = st.sampled_from([step(count), step(skip), step(stop), step(broken)])
 leaves = st.one_of(units, units, steps)
 
 
@@ -72,16 +80,27 @@ flows = st.recursive(leaves, wider, max_leaves=5)
 async def run(flow: Any, context: Any = None, saver: InMemorySaver | None = None) -> RunResult:
     """The flow's result, also of a failed run; with `context` the units named there ask."""
     workflow = Workflow(flow, model=ScriptedModel(reply), checkpointer=saver or InMemorySaver())
+    return await result_of(workflow.run("go", thread_id="t", context=context))
+
+
+async def resume(flow: Any, context: Any, saver: InMemorySaver, paused: RunResult) -> RunResult:
+    """The thread resumed by a workflow made anew, as another process would."""
+    workflow = Workflow(flow, model=ScriptedModel(reply), checkpointer=saver)
+    return await result_of(workflow.resume("t", {paused.interrupts[0].id: "yes"}, context=context))
+
+
+async def result_of(work: Awaitable[RunResult]) -> RunResult:
     try:
-        return await workflow.run("go", thread_id="t", context=context)
+        return await work
     except RunError as error:
-        return error.result
+        result: RunResult = error.result
+        return result
 
 
 def essence(result: RunResult, path: Callable[[str], str] = str) -> dict[str, Any]:
     """What a run came to, without times and ids; `path` may rewrite addresses."""
     return {
-        "end": (result.outcome, result.reason, repr(result.stored), result.accepted),
+        "end": (result.outcome, result.reason, repr(result.stored), result.accepted, path(result.path)),
         "state": dict(result.state or {}),
         "steps": [(path(s.path), s.unit, s.kind, s.status, path(str(s.output)), s.usage, len(s.tool_calls)) for s in result.steps],
         "said": [(message.type, path(message.text)) for message in result.messages],

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
-from typing import Any
+from typing import Any, get_args
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 
-from plait import LoopFlow, RunResult, SequentialFlow, Workflow
+from plait import LoopFlow, SequentialFlow, Workflow
+from plait.core.outcome import Reason
 from plait.testing import ScriptedModel
 
-from .flows import NAMES, UNITS, count, essence, flows, reply, run, steps, units
+from .flows import NAMES, essence, flows, resume, run, steps, units
 
 SOAK = bool(os.environ.get("PLAIT_SOAK"))
 TIMEOUT_S = 20
-lawful = settings(max_examples=1_500 if SOAK else 25, suppress_health_check=list(HealthCheck))
+lawful = settings(max_examples=1_500 if SOAK else 15, suppress_health_check=list(HealthCheck))
 
 
 def check(work: Any) -> None:
@@ -38,7 +38,8 @@ def drawn(flow: Any) -> str:
 def test_every_flow_of_flows_compiles_runs_and_ends(flow: Any) -> None:
     async def law() -> None:
         result = await run(flow)
-        assert result.outcome in ("done", "partial")
+        assert result.outcome in ("done", "partial", "failed")
+        assert result.outcome == "done" or result.reason in get_args(Reason)
         assert len({record.path for record in result.steps}) == len(result.steps)
 
     check(law())
@@ -49,12 +50,17 @@ def test_every_flow_of_flows_compiles_runs_and_ends(flow: Any) -> None:
 def test_sequences_associate_as_values_graphs_and_runs(a: Any, b: Any, c: Any) -> None:
     left, right = (a >> b) >> c, a >> (b >> c)
     assert left == right
-    assert drawn(left) == drawn(right)
 
     async def law() -> None:
         assert essence(await run(left)) == essence(await run(right))
 
     check(law())
+
+
+@settings(lawful, max_examples=5)
+@given(flows, flows, flows)
+def test_sequences_that_are_equal_are_drawn_equal(a: Any, b: Any, c: Any) -> None:
+    assert drawn((a >> b) >> c) == drawn(a >> (b >> c))
 
 
 @lawful
@@ -72,16 +78,12 @@ def test_the_empty_sequence_is_the_identity(flow: Any) -> None:
 @lawful
 @given(flows)
 def test_a_flow_is_its_sequence_of_one(flow: Any) -> None:
-    def level(path: str) -> str:
-        """Addresses without the segment that a flow gets when it stands in a sequence."""
-        return re.sub(r"^(loop|router|sequence)(?=[\[/])/?|(?<= )(loop|router|sequence)(?=[\[/])/?", "", path)
-
     async def law() -> None:
         alone, first = await run(flow), await run(SequentialFlow(flow))
         assert alone.outcome == first.outcome
         assert [record.unit for record in alone.steps] == [record.unit for record in first.steps]
+        assert [record.status for record in alone.steps] == [record.status for record in first.steps]
         assert alone.state == first.state
-        assert level(alone.steps[0].path if alone.steps else "") is not None
 
     check(law())
 
@@ -109,18 +111,7 @@ def test_pausing_anywhere_and_resuming_equals_running_through(flow: Any, asking:
         result = await run(flow, asking, saver)
         while result.outcome == "paused":
             assert len(result.interrupts) == 1
-            result = await resumed(flow, asking, saver, result)
+            result = await resume(flow, asking, saver, result)
         assert essence(result) == essence(await run(flow))
 
     check(law())
-
-
-async def resumed(flow: Any, asking: set[str], saver: InMemorySaver, paused: RunResult) -> RunResult:
-    """The thread resumed by a workflow made anew, as another process would."""
-    later = Workflow(flow, model=ScriptedModel(reply), checkpointer=saver)
-    return await later.resume("t", {paused.interrupts[0].id: "yes"}, context=asking)
-
-
-def test_the_generated_flows_hold_what_the_laws_are_about() -> None:
-    assert set(NAMES) == set(UNITS)
-    assert count.__name__ == "count"
