@@ -77,7 +77,7 @@ def _text(said: Any) -> str:
     if isinstance(said, Mapping) and "output" in said:
         said = said["output"]
     if isinstance(said, str):
-        return said
+        return str.__str__(said)
     if hasattr(said, "content"):
         return message_text(said)
     raise TypeError(

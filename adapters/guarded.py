@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -95,6 +96,18 @@ class GuardedSaver(BaseCheckpointSaver[Any]):
 
     async def _writing(self, call: Callable[[], Awaitable[T]]) -> T:
         return await patiently(call, self._passing, "writing the checkpoint")
+
+
+@asynccontextmanager
+async def stopped(store: Any) -> AsyncIterator[None]:
+    """At the end, stop the task with which LangGraph's stores gather operations; they leave it running."""
+    try:
+        yield
+    finally:
+        task: asyncio.Task[None] | None = getattr(store, "_task", None)
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
 
 class GuardedStore(BaseStore):

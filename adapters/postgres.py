@@ -14,7 +14,7 @@ from langgraph.store.base import BaseStore
 
 from ..core.errors import MissingExtra
 from . import guarded
-from .guarded import GuardedSaver, GuardedStore, Passing, patiently
+from .guarded import GuardedSaver, GuardedStore, Passing, patiently, stopped
 
 SHARDS = 16
 """Savers over one pool. A saver serves one thread at a time, since it holds one lock."""
@@ -53,7 +53,8 @@ async def postgres_store(url: str) -> AsyncIterator[BaseStore]:
     async with _pool(url) as pool:
         from langgraph.store.postgres.aio import AsyncPostgresStore
 
-        async with AsyncPostgresStore(pool) as store:
+        store = AsyncPostgresStore(pool)
+        async with stopped(store):
             await patiently(lambda: _set_up(pool, store), _passing(), "opening the store")
             yield GuardedStore(store, _passing())
 

@@ -11,7 +11,7 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
-from .guarded import GuardedSaver, GuardedStore, patiently
+from .guarded import GuardedSaver, GuardedStore, patiently, stopped
 
 BUSY_S = 30.0
 """How long a connection waits for another process that writes the same file."""
@@ -39,9 +39,11 @@ async def sqlite_store(path: str) -> AsyncIterator[BaseStore]:
     """A store on `path`, whose folder is made when it is missing."""
     from langgraph.store.sqlite.aio import AsyncSqliteStore
 
-    async with _connection(path, isolation_level=None) as connection, AsyncSqliteStore(connection) as store:
-        await patiently(store.setup, SETUP_PASSING, f"opening {path}")
-        yield GuardedStore(store, PASSING)
+    async with _connection(path, isolation_level=None) as connection:
+        store = AsyncSqliteStore(connection)
+        async with stopped(store):
+            await patiently(store.setup, SETUP_PASSING, f"opening {path}")
+            yield GuardedStore(store, PASSING)
 
 
 @asynccontextmanager

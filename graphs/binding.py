@@ -19,6 +19,7 @@ from ..nodes.labels import Labels
 from ..nodes.plainrole import role_of
 from ..nodes.react import ReactRole
 from ..nodes.schema import output_schema
+from ..nodes.tools import toolset
 from ..nodes.unit import WorkflowUnit
 from .definition import bundle_hash, part_hashes
 from .enclosed import Enclosed
@@ -94,11 +95,11 @@ class Bound:
     @cached_property
     def units(self) -> Mapping[str, WorkflowUnit[Any]]:
         """The units by path; one that is the whole workflow stands at its id."""
-        return {path or part.id: part for path, part in walk(self.flow) if isinstance(part, WorkflowUnit)}
+        return {path or part.id: part for path, part in walk(self.root) if isinstance(part, WorkflowUnit)}
 
     @cached_property
     def hashes(self) -> Mapping[str, str]:
-        return part_hashes(self.flow)
+        return part_hashes(self.root)
 
     @cached_property
     def bundle(self) -> str:
@@ -115,7 +116,13 @@ def walk(part: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 def bind(flow: Any, binding: Binding) -> Bound:
     """Check the definition. Raises DefinitionError with every fault, before anything runs."""
-    faults = [*_id_faults(flow), *_same_id_faults(flow), *_label_faults(flow), *_model_faults(flow, binding)]
+    faults = [
+        *_id_faults(flow),
+        *_same_id_faults(flow),
+        *_label_faults(flow),
+        *_tool_faults(flow),
+        *_model_faults(flow, binding),
+    ]
     if faults:
         raise DefinitionError(faults)
     return Bound(flow, binding)
@@ -163,6 +170,18 @@ def _label_faults(flow: Any) -> list[Fault]:
             )
         if [key for key in unreachable if key != part.default]:
             faults.append(Fault(where, f"handlers that no route names: {', '.join(unreachable)}"))
+    return faults
+
+
+def _tool_faults(flow: Any) -> list[Fault]:
+    """Tools that are none, two of one name, and names that the framework uses."""
+    faults: list[Fault] = []
+    for path, part in walk(flow):
+        if isinstance(part, WorkflowUnit) and not callable(part.tools):
+            try:
+                toolset(path or part.id, part.tools, None)
+            except DefinitionError as error:
+                faults.extend(error.faults)
     return faults
 
 

@@ -7,18 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from langchain_core.messages import AnyMessage, BaseMessage, RemoveMessage, convert_to_messages
 from langgraph.channels import EphemeralValue
 from langgraph.types import Overwrite
+from typing_extensions import TypedDict  # typing's has no JSON schema before Python 3.12
 
-from ..core.bus import message_from_plain
-from ..core.codec import decode, encode
-from ..core.delta import Delta
-from ..core.records import StepRecord
-from ..core.state import StateWrite
-from ..core.stored import Types
 from ..nodes.unitstate import add_items, growing
 
 
@@ -137,29 +132,6 @@ class RootState(FlowState, total=False):
     outcome: str
     ended: Ended
     rewind: Annotated[bool, EphemeralValue]
-
-
-def delta_from(state: Mapping[str, Any], types: Types) -> Delta:
-    """What the channels of a flow's graph say was done."""
-    return Delta(
-        steps=tuple(StepRecord.from_plain(record, types) for record in state.get("steps", ())),
-        writes=tuple(StateWrite(**write) for write in state.get("writes", ())),
-        bus=tuple(message_from_plain(decode(message, "bus", types)) for message in state.get("bus", ())),
-        transcripts={key: tuple(messages) for key, messages in state.get("transcripts", {}).items()},
-        delivered=tuple(state.get("delivered", ())),
-    )
-
-
-def update_from(delta: Delta) -> dict[str, Any]:
-    """A Delta as the update of a flow's channels."""
-    update = {
-        "steps": [record.to_plain() for record in delta.steps],
-        "writes": [write.to_plain() for write in delta.writes],
-        "bus": [encode(message.to_plain(), "bus") for message in delta.bus],
-        "transcripts": {key: list(messages) for key, messages in delta.transcripts.items()},
-        "delivered": list(delta.delivered),
-    }
-    return {channel: value for channel, value in update.items() if value}
 
 
 EMPTY_TURN: dict[str, Any] = {

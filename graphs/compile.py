@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
 from langgraph import graph as langgraph
+
+# as in nodes.userconfig; a route that asked for the runtime by name could not be called by `update_state`
+from langgraph._internal._constants import CONFIG_KEY_RUNTIME
 from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
@@ -26,6 +30,8 @@ from .supersteps import superstep_graph
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 ENTER, EXIT = "_enter", "_exit"
 Route = Callable[..., Awaitable[list[str]]]
+NO_RUNTIME: Runtime[Any] = Runtime()
+"""What a route gets when `update_state` asks where to go after an edit: no context and no store."""
 
 
 def compile_root(
@@ -101,8 +107,8 @@ def _runner(key: str, part: Any, place: Place) -> Runner:
 
 
 def _route(place: Place, last: str) -> Route:
-    async def route(state: dict[str, Any], runtime: Runtime[Any]) -> list[str]:
-        frame = await place.frame(state, runtime)
+    async def route(state: dict[str, Any], config: RunnableConfig) -> list[str]:
+        frame = await place.frame(state, config.get("configurable", {}).get(CONFIG_KEY_RUNTIME) or NO_RUNTIME)
         return [visit.key for visit in place.flow.next(frame.snapshot)] or [last]
 
     return route

@@ -189,7 +189,7 @@ class DAGFlow(Flow):
     def _faults(self) -> list[Fault]:
         where = self.id or self.type
         needs: Mapping[str, tuple[str, ...]] = self.dependencies or {}
-        named = {key for key in needs} | {need for needed in needs.values() for need in needed}
+        named = set(needs) | {need for needed in needs.values() for need in needed}
         faults = [
             Fault(where, f"dependencies name {key!r}, which is no executor")
             for key in named - set(self.executors)

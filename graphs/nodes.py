@@ -10,10 +10,10 @@ from langgraph.runtime import Runtime
 
 from ..core.delta import Delta
 from ..core.errors import PlaitError
+from ..core.plain import delta_from, update_from
 from ..core.snapshot import Snapshot
 from ..nodes.frame import Frame
 from .binding import Bound
-from .channels import delta_from, update_from
 from .flow import Visit
 from .runner import Runner
 

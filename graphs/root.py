@@ -14,6 +14,7 @@ from langgraph.types import Overwrite
 
 from ..core.delta import Delta
 from ..core.errors import PlaitError
+from ..core.plain import delta_from, update_from
 from ..core.records import StepRecord
 from ..core.snapshot import Snapshot
 from ..core.state import SharedState, StateWrite, Values, fold
@@ -23,7 +24,7 @@ from ..nodes.meter import Meter
 from ..nodes.pipeline import GLOBAL_NAMESPACE
 from ..nodes.request import shown
 from .binding import Bound
-from .channels import EMPTY_TURN, GIVEN, Turn, delta_from, update_from
+from .channels import EMPTY_TURN, GIVEN, Turn
 from .flow import FlowEnd
 
 GLOBAL_KEYS = 10_000
@@ -148,7 +149,12 @@ class RootPlace:
             "outcome": outcome,
             "ended": ended,
             "messages": said,
+            **self._edited(state),
         }
+
+    def _edited(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        """State keys that were edited from outside during the turn, checked and encoded."""
+        return self._channels(self.values(state)) if GIVEN in state.get("state", {}) else {}
 
 
 def _thread_id() -> str:

@@ -15,6 +15,7 @@ from ..core.control import Finish, Skip
 from ..core.delta import Delta
 from ..core.errors import PlaitError, RunError, StateConflict, ValueRefused
 from ..core.paths import memory_key
+from ..core.plain import delta_from
 from ..core.records import StepRecord
 from ..core.snapshot import Snapshot
 from ..core.stored import NOTHING, Stored
@@ -26,7 +27,6 @@ from ..nodes.pipeline import Run, run_unit
 from ..nodes.unit import WorkflowUnit
 from ..nodes.userconfig import in_config, user_config
 from .binding import Bound
-from .channels import delta_from
 from .flow import FlowEnd
 from .region import Region, check_conflicts
 from .runner import Graph, Runner

@@ -18,10 +18,10 @@ from langgraph.func import task
 from langgraph.runtime import Runtime
 
 from ..core.delta import Delta, compose
+from ..core.plain import delta_from, update_from
 from ..core.records import StepRecord
 from ..core.stored import Types
 from ..nodes.frame import Frame
-from .channels import delta_from, update_from
 from .region import UNDONE, Planned, Region, ancestors_of, visit_of
 from .runner import Runner
 

@@ -16,9 +16,10 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from ..core.delta import Delta
+from ..core.plain import delta_from
 from ..core.snapshot import Snapshot
 from ..nodes.frame import Frame
-from .channels import FlowState, delta_from
+from .channels import FlowState
 from .flow import Visit
 from .nodes import InnerPlace
 from .region import Planned, Region, ancestors_of, visit_of

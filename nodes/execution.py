@@ -10,6 +10,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.graph.state import CompiledStateGraph
 
 from ..core.bus import BusMessage
+from ..core.delta import Delta
 from ..core.outcome import Reason, Status, StopReason
 from ..core.records import ToolCallRecord
 from ..core.snapshot import Snapshot
@@ -21,7 +22,10 @@ from .frame import Frame
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A role's result before the stages after it: typed output, or why there is none."""
+    """A role's result before the stages after it: typed output, or why there is none.
+
+    `inner` is what flows did that ran inside it, such as a delegation's specialists.
+    """
 
     status: Status = "done"
     reason: Reason | None = None
@@ -34,6 +38,7 @@ class Execution:
     writes: tuple[StateWrite, ...] = ()
     bus: tuple[BusMessage, ...] = ()
     transcript: tuple[BaseMessage, ...] = ()
+    inner: Delta = Delta()
 
 
 @runtime_checkable

@@ -22,6 +22,8 @@ def typed(schema: OutputSchema[Any], value: Any, labels: Labels | None = None) -
     """
     if isinstance(value, BaseMessage):
         value = message_text(value)
+    if schema.output is str and isinstance(value, str):
+        return str.__str__(value)  # some texts are of a class with a behaviour of its own
     if schema.output is Any or _is_instance(value, schema.output):
         return value
     problems: list[str] = []

@@ -24,10 +24,12 @@ from ..core.delta import Delta
 from ..core.errors import PlaitError, RunError, ValueRefused
 from ..core.outcome import Reason
 from ..core.paths import memory_key
-from ..core.ports import StageName
+from ..core.plain import changed, changes_of, delta_from, update_from
+from ..core.ports import DeltaStage, SnapshotStage, StageName
 from ..core.records import StepRecord
 from ..core.snapshot import Snapshot
 from ..core.state import SharedState, StateWrite
+from ..core.stored import NOTHING
 from .execution import Execution
 from .frame import Frame
 from .unit import WorkflowUnit
@@ -49,81 +51,114 @@ class Run:
 
 async def run_unit(run: Run, frame: Frame) -> Delta:
     """Take one unit through all stages. A failure is state: it is in the Delta, not raised."""
-    stage, plane, snapshot, started = _stages(frame), frame.run.plane, frame.snapshot, time.time()
+    plane, snapshot, started = frame.run.plane, frame.snapshot, time.time()
+    stages = _Stages(frame)
     frame.run.emit("agent_start", snapshot.path, unit=run.unit.id, resumed=frame.run.resumed)
     try:
-        execution = await _executed(run, frame, stage)
-        await stage("security.post_hooks", plane.post_hooks, snapshot)
-        await stage("output_adapter", None)
-        execution = _adapted(run.unit, execution, snapshot)
-        await stage("shared_state", None)
-        await _commit_global(execution, run.store)
+        execution = await _executed(run, frame, stages)
         delta = _delta(run, execution, snapshot, started)
-        await stage("context.record", plane.record, snapshot)
-        await stage("checkpoint", None)
+        delta = await stages.after("security.post_hooks", plane.post_hooks, delta)
+        await stages.passed("output_adapter")
+        delta = _adapted(run.unit, delta, snapshot)
+        await stages.passed("shared_state")
+        await _commit_global(delta, run.store)
+        delta = await stages.after("context.record", plane.record, delta)
+        await stages.passed("checkpoint")
     except BaseException as error:
         _ended_badly(frame, run.unit.id, error)
         raise
-    await stage("observability.emit", plane.emit, snapshot)
+    delta = await stages.after("observability.emit", plane.emit, delta)
     _emit_end(frame, run.unit.id, delta.steps[-1])
-    await stage("bus.publish", None)
-    for message in delta.bus:
+    await stages.passed("bus.publish")
+    said = _messages(delta, execution.inner, snapshot)
+    for message in said:
         frame.run.publish(message)
-    return delta
+    return replace(delta, bus=(*execution.inner.bus, *said))
 
 
-def _stages(frame: Frame) -> Callable[..., Awaitable[None]]:
-    trace = frame.run.plane.trace
-
-    async def stage(name: StageName, call: Any, *args: Any) -> None:
-        if trace is not None:
-            trace(name)
-        if call is not None:
-            await task(name=name)(call)(*args)
-
-    return stage
-
-
-async def _executed(run: Run, frame: Frame, stage: Callable[..., Awaitable[None]]) -> Execution:
+async def _executed(run: Run, frame: Frame, stages: _Stages) -> Execution:
     """The stages before, and the execution. A RunError in them, such as a refusal, fails the unit."""
     plane, snapshot = frame.run.plane, frame.snapshot
     try:
-        await stage("policy.pre_check", plane.pre_check, snapshot)
-        await stage("security.pre_hooks", plane.pre_hooks, snapshot)
-        await stage("context.assemble", plane.assemble, snapshot)
-        await stage("adapter", None)
+        snapshot = await stages.before("policy.pre_check", plane.pre_check, snapshot)
+        snapshot = await stages.before("security.pre_hooks", plane.pre_hooks, snapshot)
+        snapshot = await stages.before("context.assemble", plane.assemble, snapshot)
+        await stages.passed("adapter")
         async with AsyncExitStack() as held:
             for slot in frame.slots if run.takes_slot else ():
                 await held.enter_async_context(slot)
-            return await run.execute(frame)
+            return await run.execute(frame.at(snapshot))
     except RunError as error:
         if error.reason == "store":
             raise  # what was done can no longer be kept, so the run stops where it last was
         return Execution("failed", error.reason, str(error))
 
 
-def _adapted(unit: WorkflowUnit[Any], execution: Execution, snapshot: Snapshot) -> Execution:
-    """The execution with the output adapter's writes, or failed when those are refused."""
-    adapter = unit.output_adapter
-    if adapter is None or execution.status == "failed":
-        return execution
-    state = _state(snapshot, execution.writes)
+class _Stages:
+    """Runs the plane's stages, each as a task, so that a resume does not repeat what is done."""
+
+    def __init__(self, frame: Frame) -> None:
+        self._trace = frame.run.plane.trace
+        self._snapshot = frame.snapshot
+        self._types = frame.snapshot.schema.types
+
+    async def passed(self, name: StageName) -> None:
+        if self._trace is not None:
+            self._trace(name)
+
+    async def before(self, name: StageName, stage: SnapshotStage | None, snapshot: Snapshot) -> Snapshot:
+        """What the unit may see after the stage; an empty stage costs nothing."""
+        await self.passed(name)
+        if stage is None:
+            return snapshot
+
+        async def run_stage(_: str) -> dict[str, Any]:
+            return changes_of(snapshot, await stage(snapshot))
+
+        named: Any = task(name=name)
+        return changed(snapshot, await named(run_stage)(name), self._types)
+
+    async def after(self, name: StageName, stage: DeltaStage | None, delta: Delta) -> Delta:
+        """What the unit did, as the stage leaves it."""
+        await self.passed(name)
+        if stage is None:
+            return delta
+
+        async def run_stage(_: str) -> dict[str, Any]:
+            return update_from(await stage(self._snapshot, delta))
+
+        named: Any = task(name=name)
+        return delta_from(await named(run_stage)(name), self._types)
+
+
+def _adapted(unit: WorkflowUnit[Any], delta: Delta, snapshot: Snapshot) -> Delta:
+    """The Delta with the output adapter's writes, or failed when those are refused."""
+    adapter, record = unit.output_adapter, delta.steps[-1]
+    if adapter is None or record.status == "failed":
+        return delta
+    state = _state(snapshot, delta.writes)
     before = len(state.writes)
     try:
-        output = execution.stored.value
+        output = record.output
         for key, value in ({adapter: output} if isinstance(adapter, str) else adapter(output)).items():
             state.set(key, value)
     except ValueRefused as error:
-        return _refused(execution, "refused-value", error)
+        return _refused(delta, "refused-value", error)
     except PlaitError as error:
-        return _refused(execution, "invalid-state", error)
+        return _refused(delta, "invalid-state", error)
     except Exception as error:
-        return _refused(execution, "error", f"output_adapter raised {type(error).__name__}: {error}")
-    return replace(execution, writes=(*execution.writes, *state.writes[before:]))
+        return _refused(delta, "error", f"output_adapter raised {type(error).__name__}: {error}")
+    return replace(delta, writes=(*delta.writes, *state.writes[before:]))
 
 
-def _refused(execution: Execution, reason: Reason, why: object) -> Execution:
-    return replace(execution, status="failed", reason=reason, message=str(why))
+def _refused(delta: Delta, reason: Reason, why: object) -> Delta:
+    """The same, failed: nothing is written, and what was is held for a resume."""
+    record = replace(delta.steps[-1], status="failed", reason=reason, message=str(why), stored=NOTHING)
+    own = [write for write in delta.writes if write.path == record.path]
+    held = {"held": [write.to_plain() for write in own]} if own else {}
+    record = replace(record, metadata={**record.metadata, **held})
+    others = tuple(write for write in delta.writes if write.path != record.path)
+    return replace(delta, steps=(*delta.steps[:-1], record), writes=others)
 
 
 def _state(snapshot: Snapshot, writes: tuple[StateWrite, ...]) -> SharedState:
@@ -136,10 +171,10 @@ def _state(snapshot: Snapshot, writes: tuple[StateWrite, ...]) -> SharedState:
     )
 
 
-async def _commit_global(execution: Execution, store: BaseStore | None) -> None:
+async def _commit_global(delta: Delta, store: BaseStore | None) -> None:
     """Global keys live in the store; writing them again on resume changes nothing."""
-    written = [write for write in execution.writes if write.scope == "global"]
-    if not written or execution.status == "failed":
+    written = [write for write in delta.writes if write.scope == "global"]
+    if not written:
         return
     if store is None:
         raise PlaitError("state scope 'global' needs a store; give Workflow(store=…)")
@@ -173,14 +208,15 @@ def _delta(run: Run, execution: Execution, snapshot: Snapshot, started: float) -
     keeps = failed or run.unit.memory != "none"
     transcripts = {memory_key(snapshot.path): execution.transcript} if keeps and execution.transcript else {}
     writes = () if failed else execution.writes
-    return Delta((record,), writes, _messages(record, writes, execution.bus, snapshot), transcripts)
+    return execution.inner.then(Delta((record,), writes, execution.bus, transcripts))
 
 
-def _messages(
-    record: StepRecord, writes: tuple[StateWrite, ...], published: tuple[BusMessage, ...], snapshot: Snapshot
-) -> tuple[BusMessage, ...]:
-    """The unit's messages, each with an id that is the same when they are made again."""
-    updates = [StateUpdate(key=write.key, value=write.value) for write in writes if write.scope == "workflow"]
+def _messages(delta: Delta, inner: Delta, snapshot: Snapshot) -> tuple[BusMessage, ...]:
+    """The unit's own messages, each with an id that is the same when they are made again."""
+    record, known = delta.steps[-1], {message.id for message in inner.bus}
+    published = [message for message in delta.bus if message.id not in known]
+    written = [w for w in delta.writes if w.scope == "workflow" and w.path == record.path]
+    updates = [StateUpdate(key=write.key, value=write.value) for write in written]
     output = [UnitOutput(source=record.path, output=record.stored.plain)] if record.status != "failed" else []
     base = f"{snapshot.thread_id}:{snapshot.turn}:{record.id}"
     return tuple(
@@ -188,7 +224,7 @@ def _messages(
             message,
             id=message.id or f"{base}:{number}",
             path=message.path or record.path,
-            timestamp=time.time(),
+            timestamp=message.timestamp or time.time(),
         )
         for number, message in enumerate([*published, *updates, *output])
     )

@@ -37,9 +37,6 @@ class Kind:
         """The script for an output type, given `resolve`'s arguments or the one plain value."""
         return self.says(output, args if isinstance(args, dict) else {"value": args})
 
-    def model_calls(self, output: Any) -> int:
-        return len(self.says(output, {"value": ""}))
-
 
 def talking_graph(model: Any) -> Any:
     """A graph written by hand: one node that calls the model."""

@@ -79,7 +79,7 @@ async def test_values_end_with_the_whole_state(graph: Any) -> None:
 
 async def test_messages_stream_the_text_of_the_unit_that_writes_it(graph: Any) -> None:
     parts = await streamed(graph, {"messages": [HumanMessage("hi")]}, "messages", subgraphs=True)
-    written = [(chunk, about) for _, (chunk, about) in parts if about["plait_unit"] == "general"]
+    written = [(chunk, about) for _, (chunk, about) in parts if about.get("plait_unit") == "general"]
     assert "".join(chunk.text for chunk, _ in written if chunk.type == "AIMessageChunk") == "hello yourself"
     assert len({chunk.id for chunk, _ in written}) == 1
 

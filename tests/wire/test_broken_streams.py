@@ -133,12 +133,13 @@ async def test_a_stream_without_any_chunk_fails_and_can_be_resumed(llmock, strea
 
 
 async def test_leaving_a_stream_early_ends_its_request_at_once(llmock, chat):
-    llmock.stall(after_chunks=4, seconds=5).reply(TEXT).reply(TEXT)
     unit = WorkflowUnit("say", prompt="Say it.", output=str, answer="text")
-    workflow, began = Workflow(unit, model=chat(llmock.base_url())), time.monotonic()
-    async with aclosing(workflow.stream("go", thread_id="t")) as stream:
-        async for event in stream:
-            if event.type == "message_update":
-                break
-    assert time.monotonic() - began < 2
-    assert (await workflow.resume("t")).output == TEXT
+    workflow = Workflow(unit, model=chat(llmock.base_url()))
+    for thread_id in map(str, range(12)):  # a cancellation that came together with a piece was lost at times
+        llmock.reset().stall(after_chunks=4, seconds=5).reply(TEXT).reply(TEXT)
+        began = time.monotonic()
+        async with aclosing(workflow.stream("go", thread_id=thread_id)) as stream:
+            while (await anext(stream)).type != "message_update":
+                continue
+        assert time.monotonic() - began < 2
+        assert (await workflow.resume(thread_id)).output == TEXT

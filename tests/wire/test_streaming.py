@@ -6,7 +6,6 @@ import pytest
 from pydantic import BaseModel
 
 from plait import RouterFlow, Workflow, WorkflowUnit
-from plait.nodes.shown import Shown, TextField
 
 from .support import Reply, call, calls, ran, resolve, wire_history_faults
 
@@ -129,36 +128,3 @@ async def test_a_model_tagged_nostream_stays_out_of_langgraphs_messages_stream(w
     wire.script(Reply(calls=[call("resolve", value=WORDS)], size=3))
     model = chat(wire.base_url, tags=["nostream"])
     assert await messages_stream(Workflow(WorkflowUnit("say", output=str), model=model), "say") == []
-
-
-@pytest.mark.parametrize(
-    ("raw", "text"),
-    [
-        ('{"value": "abc"}', "abc"),
-        ('{"other": {"value": "no"}, "list": ["value", 1], "value" : "yes", "value": "again"}', "yes"),
-        (r'{"value": "\ud83d\ude00 \ud83d x \\u00e9 \u00e9 \""}', '😀 \ufffd x \\u00e9 é "'),
-        ('{"value": 7, "not": "value"}', ""),
-        ('["value", "x"]', ""),
-        ("", ""),
-    ],
-)
-@pytest.mark.parametrize("size", [1, 2, 7, 100])
-def test_a_text_field_is_read_from_any_pieces(raw, text, size):
-    field = TextField("value")
-    assert "".join(field.feed(raw[at : at + size]) for at in range(0, len(raw), size)) == text
-
-
-def test_pieces_without_an_index_belong_to_the_call_before_them():
-    from langchain_core.messages import AIMessageChunk
-
-    def piece(**given: Any) -> AIMessageChunk:
-        made = {"name": None, "args": None, "id": None, "index": None, **given}
-        return AIMessageChunk("", tool_call_chunks=[made])
-
-    pieces = [
-        piece(name="look", args='{"value": "x"}'),
-        piece(name="resolve", args='{"val'),
-        piece(args='ue": "y"}'),
-    ]
-    shown = Shown("value")
-    assert "".join(map(shown.feed, pieces)) == "y"
