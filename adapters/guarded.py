@@ -23,6 +23,8 @@ PATIENCE_S = 15.0
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 1.0
 
+NOT_THE_STORE = (PlaitError, GraphBubbleUp, TypeError, ValueError, OverflowError)
+
 T = TypeVar("T")
 Passing = tuple[type[Exception], ...]
 """What a client raises for troubles that may pass, such as a closed connection."""
@@ -31,13 +33,14 @@ Passing = tuple[type[Exception], ...]
 async def patiently(call: Callable[[], Awaitable[T]], passing: Passing, what: str) -> T:
     """What `call` gives, called again while it raises one of `passing`, for PATIENCE_S at most.
 
-    Raises RunError with reason `store` for that and for whatever else the client raises.
+    Raises RunError with reason `store` for that and for whatever else the client raises. What
+    cannot be written at all (TypeError, ValueError, OverflowError) is no trouble of the store's.
     """
     deadline, pause_s = time.monotonic() + PATIENCE_S, FIRST_PAUSE_S
     while True:
         try:
             return await call()
-        except (PlaitError, GraphBubbleUp):
+        except NOT_THE_STORE:
             raise
         except Exception as error:
             if not isinstance(error, passing) or time.monotonic() + pause_s > deadline:
@@ -77,16 +80,16 @@ class GuardedSaver(BaseCheckpointSaver[Any]):
         try:
             async for item in self.inner.alist(config, **options):
                 yield item
-        except (PlaitError, GraphBubbleUp):
+        except NOT_THE_STORE:
             raise
         except Exception as error:
             raise failed("reading the checkpoints", error) from error
 
-    async def aput(self, *written: Any) -> Any:
-        return await self._writing(lambda: self.inner.aput(*written))
+    async def aput(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+        return await self._writing(lambda: self.inner.aput(config, checkpoint, metadata, new_versions))
 
-    async def aput_writes(self, *written: Any) -> None:
-        await self._writing(lambda: self.inner.aput_writes(*written))
+    async def aput_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
+        await self._writing(lambda: self.inner.aput_writes(config, writes, task_id, task_path))
 
     async def adelete_thread(self, thread_id: str) -> None:
         await self._writing(lambda: self.inner.adelete_thread(thread_id))

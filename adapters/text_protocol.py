@@ -175,7 +175,7 @@ def _instructions(tools: Sequence[dict[str, Any]], names: Mapping[str, str]) -> 
     listed = [_listed(function, names) for function in functions if function["name"] != RESOLVE]
     resolve = _resolve(tools)
     final = "the answer, as text"
-    if resolve is not None and answer_kind(tools) != "text":
+    if resolve is not None and not (_is_wrapped(resolve) and _is_free_text(_value(resolve))):
         final = f"one JSON object that fits {json.dumps(resolve['parameters'], ensure_ascii=False)}"
     return INSTRUCTIONS.format(final=final, tools="\n".join(listed) or "(none)")
 
@@ -193,10 +193,26 @@ def _resolve(tools: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
 def answer_kind(tools: Sequence[dict[str, Any]]) -> Answer:
     """What the final answer is to be, by the parameters of `resolve`."""
     resolve = _resolve(tools)
-    properties = resolve["parameters"].get("properties", {}) if resolve else {}
-    if resolve is not None and list(properties) != ["value"]:
+    if resolve is None:
+        return "text"
+    if not _is_wrapped(resolve):
         return "object"
-    return "text" if resolve is None or properties["value"].get("type") == "string" else "value"
+    kinds = {str(one.get("type")) for one in _value(resolve).get("anyOf", ())}
+    is_decimal = kinds == {"number", "string"}  # as text it keeps the digits that a float would round
+    return "text" if is_decimal or _is_free_text(_value(resolve)) else "value"
+
+
+def _is_wrapped(resolve: dict[str, Any]) -> bool:
+    return list(resolve["parameters"].get("properties", {})) == ["value"]
+
+
+def _value(resolve: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = resolve["parameters"]["properties"]["value"]
+    return found
+
+
+def _is_free_text(schema: dict[str, Any]) -> bool:
+    return schema.get("type") == "string" and not {"enum", "const", "format", "pattern"} & set(schema)
 
 
 @dataclass
@@ -228,7 +244,8 @@ class TextProtocol(Runnable[Any, AIMessage]):
             return reply.model_copy(update={"content": written.text})
         if written.name == RESOLVE and _resolve(self.tools) is None:
             return reply.model_copy(update={"content": written.raw})
-        called = {"id": None, "name": written.name}
+        wires = {shown: wire for wire, shown in self.names.items()}
+        called = {"id": None, "name": wires.get(written.name, written.name)}
         if written.args is None:
             broken = {**called, "args": written.raw, "error": None, "type": "invalid_tool_call"}
             return reply.model_copy(update={"content": written.text, "invalid_tool_calls": [broken]})

@@ -33,7 +33,9 @@ class Snapshot:
     """Everything a unit, flow or function step may read, seen from `path`.
 
     `task` is this turn's input, `messages` the conversation so far, `steps` this turn's records,
-    `inputs` the outputs of the direct predecessors, `context` the user's own run context.
+    `inputs` the outputs of the direct predecessors, `context` the user's own run context. `assigned`:
+    the task is not the turn's but was given to this part by a plan or a delegation, whose `chain`
+    says who delegated to whom.
     """
 
     path: str = ""
@@ -50,6 +52,8 @@ class Snapshot:
     context: Any = None
     bundle_hash: str = ""
     depth: int = 0
+    assigned: bool = False
+    chain: tuple[str, ...] = ()
 
     @property
     def state(self) -> SharedState:

@@ -83,7 +83,7 @@ class SharedState:
         """The value under `key`, else the typed state's default, else `default`."""
         values = self._values()
         if key in values:
-            return decode(values[key], key, self._schema.types)
+            return self._decoded(key, values[key])
         if self._scope == "workflow":
             return self._schema.default(key, default)
         return default
@@ -96,7 +96,7 @@ class SharedState:
         self._check_writable(key)
         if self._scope == "workflow":
             value = self._schema.validated(key, value)
-        plain = encode(value, key, self._schema.types)
+        plain = _apart(encode(value, key, self._schema.types))
         reduced = self._scope == "workflow" and self._schema.has_reducer(key)
         self._write(key, plain, "merge" if reduced else "set")
 
@@ -106,7 +106,7 @@ class SharedState:
 
     def snapshot(self) -> dict[str, Any]:
         """All keys of this scope with their values."""
-        return {key: decode(plain, key, self._schema.types) for key, plain in self._values().items()}
+        return {key: self._decoded(key, plain) for key, plain in self._values().items()}
 
     def scope(self, name: str) -> SharedState:
         """The same state seen in another scope; `unit` is the writer's own."""
@@ -148,6 +148,9 @@ class SharedState:
     def __repr__(self) -> str:
         return f"SharedState({self._scope}: {sorted(self)})"
 
+    def _decoded(self, key: str, plain: Any) -> Any:
+        return decode(_apart(plain), key, self._schema.types)
+
     def _values(self) -> Mapping[str, Any]:
         mine = [write for write in self.writes if write.scope == self._scope]
         return (
@@ -164,6 +167,13 @@ class SharedState:
             raise PlaitError(f"a state key must be a non-empty text, not {key!r}")
         if self._scope in READ_ONLY or not self._writable:
             raise PlaitError(f"state scope {self._scope!r} cannot be written here (key {key!r})")
+
+
+def _apart(plain: Any) -> Any:
+    """A copy of a plain value, so that a list or dict changed in place changes no state."""
+    if isinstance(plain, dict):
+        return {key: _apart(item) for key, item in plain.items()}
+    return [_apart(item) for item in plain] if isinstance(plain, list) else plain
 
 
 def scope_key(name: str, unit: str) -> str:

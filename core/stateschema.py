@@ -78,7 +78,7 @@ def state_schema(source: Any, known: Mapping[str, type] | None = None) -> StateS
     hints = get_type_hints(source, include_extras=True)
     hints = {key: hint for key, hint in hints.items() if not key.startswith("_") and key != "model_config"}
     reducers = {key: reducer for key, hint in hints.items() if (reducer := _reducer_of(hint))}
-    bare = {key: get_args(hint)[0] if key in reducers else hint for key, hint in hints.items()}
+    bare = {key: _typed(hint, reducers.get(key), _constraints(source, key)) for key, hint in hints.items()}
     return StateSchema(source.__name__, bare, _defaults_of(source), reducers, known or {})
 
 
@@ -88,6 +88,19 @@ def _reducer_of(hint: Any) -> Reducer | None:
     return next(
         (extra for extra in get_args(hint)[1:] if callable(extra) and not isinstance(extra, type)), None
     )
+
+
+def _typed(hint: Any, reducer: Reducer | None, constraints: tuple[Any, ...]) -> Any:
+    """The hint with everything that validates, and without the reducer."""
+    given = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    kind = get_args(hint)[0] if given else hint
+    checks = [extra for extra in (*given, *constraints) if extra is not reducer]
+    return Annotated[(kind, *checks)] if checks else kind
+
+
+def _constraints(source: type, key: str) -> tuple[Any, ...]:
+    """What `Field(ge=…)` asks of a pydantic model's field; such checks stand beside its hint."""
+    return tuple(source.model_fields[key].metadata) if issubclass(source, BaseModel) else ()
 
 
 def _defaults_of(source: type) -> dict[str, Callable[[], Any]]:

@@ -131,7 +131,10 @@ def bind(flow: Any, binding: Binding) -> Bound:
 def _id_faults(flow: Any) -> list[Fault]:
     keys = [(path, key) for path, part in walk(flow) if isinstance(part, Flow) for key in part.parts]
     bad = [(join(path, key), id_fault(key.partition("~")[0])) for path, key in keys]
-    return [Fault(path, fault) for path, fault in bad if fault]
+    named = [
+        (join(path, key), id_fault(key)) for path, part in walk(flow) for key in getattr(part, "handlers", ())
+    ]
+    return [Fault(path, fault) for path, fault in dict([*bad, *named]).items() if fault]
 
 
 def _same_id_faults(flow: Any) -> list[Fault]:

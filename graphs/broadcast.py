@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar
 
-from ..core.bus import Broadcast
 from ..core.conditions import Predicate
 from ..core.errors import DefinitionError, Fault
 from ..core.paths import pass_of
 from ..core.records import StepRecord
 from ..core.snapshot import Input, Snapshot
 from ..core.stored import Stored
-from ..nodes.request import shown
 from .flow import END, START, Edge, FlowEnd, as_input, keyed, path_of
 from .region import Planned, Region, input_of
 from .step import as_part
@@ -86,12 +83,13 @@ class BroadcastFlow(Region):
     def _planned(self, snapshot: Snapshot, key: str, number: int) -> Planned:
         path = self._path(snapshot, key, number)
         if number == 1:
-            return Planned(path, key)
+            return Planned(path, key, announces=True)
         others = [other for other in self.parts if other != key]
         needs = tuple(self._path(snapshot, other, number - 1) for other in self.parts)
         heard = [r for other in others if (r := snapshot.record(self._path(snapshot, other, number - 1)))]
         inputs = tuple(input_of(record) for record in heard if record.status != "skipped")
-        return Planned(path, key, needs, True, inputs or (Input("broadcasts", "", "(nobody said anything)"),))
+        silence = (Input("broadcasts", "", "(nobody said anything)"),)
+        return Planned(path, key, needs, always=True, inputs=inputs or silence, announces=True)
 
     def _path(self, snapshot: Snapshot, key: str, number: int) -> str:
         return pass_of(path_of(snapshot, key), number)
@@ -105,14 +103,3 @@ class BroadcastFlow(Region):
             return False
         outputs = tuple(as_input(record) for record in ran.values() if record.status in ("done", "partial"))
         return bool(self.until(snapshot.at(snapshot.path, outputs)))
-
-
-def broadcast_of(record: StepRecord, snapshot: Snapshot) -> Broadcast:
-    """What a peer said, as the message that the others hear."""
-    return Broadcast(
-        id=f"{snapshot.thread_id}:{snapshot.turn}:{record.id}:broadcast",
-        path=record.path,
-        timestamp=time.time(),
-        source=record.path,
-        content=shown(record.output),
-    )

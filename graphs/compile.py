@@ -18,6 +18,8 @@ from ..nodes.frame import Frame
 from ..nodes.unit import WorkflowUnit
 from .binding import Bound
 from .channels import FlowState, RootInput, RootOutput, RootState
+from .delegate import delegating
+from .delegation import DelegationFlow
 from .flow import END, START
 from .nodes import InnerPlace, Place, part_node
 from .region import Region
@@ -54,7 +56,7 @@ def compile_root(
     builder.add_node(EXIT, leave)
     builder.add_edge(langgraph.START, ENTER)
     builder.add_edge(EXIT, langgraph.END)
-    runners = {key: _runner(key, part, place) for key, part in flow.parts.items()}
+    runners = _runners(place)
     _add_parts(builder, place, runners, first=ENTER, last=EXIT)
     graph: Graph = builder.compile(name=name, **langgraph_options)
     return graph
@@ -63,7 +65,7 @@ def compile_root(
 def compile_inner(flow: Any, bound: Bound) -> Graph:
     """A nested flow as a graph that takes its Snapshot as context."""
     place = InnerPlace(flow, bound)
-    return _inner_graph(place, {key: _runner(key, part, place) for key, part in flow.parts.items()})
+    return _inner_graph(place, _runners(place))
 
 
 def _inner_graph(place: InnerPlace, runners: Mapping[str, Runner]) -> Graph:
@@ -94,14 +96,26 @@ class Ways(dict[str, str]):
         return Ways(self)
 
 
-def _runner(key: str, part: Any, place: Place) -> Runner:
+def _runners(place: Place) -> dict[str, Runner]:
+    """How each part of a flow is run; the members of a delegation know each other's."""
+    flow = place.flow
+    runners: dict[str, Runner] = {}
+    for key, part in flow.parts.items():
+        is_delegating = isinstance(flow, DelegationFlow) and bool(flow.delegates_of(key))
+        made = delegating(flow, key, runners) if is_delegating else part
+        runners[key] = _runner(key, made, place, takes_slot=not is_delegating)
+    return runners
+
+
+def _runner(key: str, part: Any, place: Place, *, takes_slot: bool = True) -> Runner:
     if isinstance(part, WorkflowUnit):
-        return unit_runner(part, place.bound.binding.role(part, place.flow.reading(key)), place.bound)
+        role = place.bound.binding.role(part, place.flow.reading(key))
+        return unit_runner(part, role, place.bound, takes_slot=takes_slot)
     if isinstance(part, FunctionStep):
         return step_runner(part, place.bound)
     if isinstance(part, Region):
         inner = InnerPlace(part, place.bound)
-        runners = {key: _runner(key, child, inner) for key, child in part.parts.items()}
+        runners = _runners(inner)
         return region_runner(part, runners, superstep_graph(part, inner, runners), place.bound)
     return flow_runner(part, compile_inner(part, place.bound), place.bound)
 

@@ -25,7 +25,7 @@ class Visit:
     """One part to run now: its key in the flow, the path it runs at, and what it is given.
 
     `task` replaces the turn's task for the part; `blocked` says why it is skipped instead; the
-    `messages` are published on the bus with it.
+    `messages` are published on the bus before it, and its output after it when it `announces`.
     """
 
     key: str
@@ -34,6 +34,7 @@ class Visit:
     task: Any = None
     blocked: str | None = None
     messages: tuple[BusMessage, ...] = ()
+    announces: bool = False
 
 
 @dataclass(frozen=True, slots=True)

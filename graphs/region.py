@@ -36,6 +36,7 @@ class Planned:
     inputs: tuple[Input, ...] = ()
     task: Any = None
     messages: tuple[BusMessage, ...] = ()
+    announces: bool = False
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,9 @@ def visit_of(step: Planned, snapshot: Snapshot) -> Visit:
     inputs = step.inputs or tuple(input_of(record) for record in needed if _is_seen(record, step.always))
     blocker = None if step.always else next((record for record in needed if is_lost(record)), None)
     why = f"{blocker.path} {blocker.status}" if blocker else None
-    return Visit(step.key, step.path, inputs or snapshot.inputs, step.task, why, step.messages)
+    return Visit(
+        step.key, step.path, inputs or snapshot.inputs, step.task, why, step.messages, step.announces
+    )
 
 
 def input_of(record: StepRecord) -> Input:

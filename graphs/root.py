@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
@@ -18,6 +19,7 @@ from ..core.plain import delta_from, update_from
 from ..core.records import StepRecord
 from ..core.snapshot import Snapshot
 from ..core.state import SharedState, StateWrite, Values, fold
+from ..core.stored import Stored
 from ..core.usage import Usage
 from ..nodes.frame import Frame, RunScope, current_run
 from ..nodes.meter import Meter
@@ -28,6 +30,7 @@ from .channels import EMPTY_TURN, GIVEN, Turn
 from .flow import FlowEnd
 
 GLOBAL_KEYS = 10_000
+_serde = JsonPlusSerializer()
 NO_TURN: Turn = {"number": 0, "task": "", "before": 0, "started": 0.0}
 
 
@@ -145,7 +148,7 @@ class RootPlace:
         }
         said = [_answer(end, state, frame.snapshot)] if good and end.stored.plain is not None else []
         return {
-            "output": end.stored.value if good else None,
+            "output": _carried(end.stored) if good else None,
             "outcome": outcome,
             "ended": ended,
             "messages": said,
@@ -180,6 +183,16 @@ def _task(given: Any, messages: list[AnyMessage]) -> tuple[Any, int, list[BaseMe
     if messages and messages[-1].type == "human" and messages[-1].content:
         return messages[-1].content, len(messages) - 1, []
     raise PlaitError("there is nothing to do: give a task, or messages that end with a user's message")
+
+
+def _carried(stored: Stored) -> Any:
+    """The output for the `output` channel: typed, or in plain form when LangGraph cannot write its type."""
+    if stored.plain is not stored.value:
+        try:
+            _serde.dumps_typed(stored.value)
+        except (TypeError, ValueError, OverflowError):
+            return stored.plain
+    return stored.value
 
 
 def _answer(end: FlowEnd, state: Mapping[str, Any], snapshot: Snapshot) -> AIMessage:

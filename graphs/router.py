@@ -168,7 +168,8 @@ def _field_names(output: Any) -> list[str]:
 
 def declared_labels(output: Any, field: str | None) -> tuple[str, ...] | None:
     """The labels that a router's schema allows, when its type says so."""
-    hint = get_type_hints(output).get(field) if field and isinstance(output, type) else output
+    has_fields = isinstance(output, type) and not issubclass(output, Enum)
+    hint = get_type_hints(output).get(field) if field and has_fields else output
     if get_origin(hint) is Literal:
         return tuple(str(label) for label in get_args(hint))
     if isinstance(hint, type) and issubclass(hint, Enum):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,10 +11,12 @@ from langgraph.config import get_config
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
+from ..core.bus import Broadcast, BusMessage
 from ..core.delta import Delta
 from ..core.records import StepRecord
 from ..nodes.frame import Frame
 from ..nodes.meter import Meter
+from ..nodes.request import shown
 from ..nodes.unit import WorkflowUnit
 from ..nodes.userconfig import in_config, user_config
 from .flow import Visit
@@ -38,14 +41,34 @@ class Runner:
         sees it in the node.
         """
         snapshot = frame.snapshot.at(visit.path, visit.inputs)
-        here = frame.at(snapshot if visit.task is None else replace(snapshot, task=visit.task))
+        if visit.task is not None:
+            snapshot = replace(snapshot, task=visit.task, assigned=True)
+        here = frame.at(snapshot)
         if visit.blocked is not None or not await _wanted(self.part, here, runtime):
             return Delta((_skipped(self.part, visit),))
-        delta = await self.run(here.at(here.snapshot, _meter(self.part, here)), runtime, graph)
-        frame.run.resumed = False
         for message in visit.messages:
             frame.run.publish(message)
-        return Delta(bus=visit.messages).then(delta) if visit.messages else delta
+        delta = await self.run(here.at(here.snapshot, _meter(self.part, here)), runtime, graph)
+        frame.run.resumed = False
+        said = _broadcast(delta, here) if visit.announces else ()
+        return Delta(bus=visit.messages).then(delta).then(Delta(bus=said))
+
+
+def _broadcast(delta: Delta, frame: Frame) -> tuple[BusMessage, ...]:
+    """What the part gave, as the message that others hear."""
+    snapshot = frame.snapshot
+    record = next((r for r in reversed(delta.steps) if r.path == snapshot.path), None)
+    if record is None or record.status not in ("done", "partial"):
+        return ()
+    said = Broadcast(
+        id=f"{snapshot.thread_id}:{snapshot.turn}:{record.id}:broadcast",
+        path=record.path,
+        timestamp=time.time(),
+        source=record.path,
+        content=shown(record.output),
+    )
+    frame.run.publish(said)
+    return (said,)
 
 
 def _skipped(part: Any, visit: Visit) -> StepRecord:

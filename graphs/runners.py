@@ -34,7 +34,7 @@ from .schedule import Schedule
 from .step import FunctionStep
 
 
-def unit_runner(unit: WorkflowUnit[Any], role: Any, bound: Bound) -> Runner:
+def unit_runner(unit: WorkflowUnit[Any], role: Any, bound: Bound, *, takes_slot: bool = True) -> Runner:
     """A unit: the pipeline around its role, which runs in the node that shows its graph."""
 
     async def run(frame: Frame, runtime: Runtime[Any], graph: Graph | None) -> Delta:
@@ -44,7 +44,7 @@ def unit_runner(unit: WorkflowUnit[Any], role: Any, bound: Bound) -> Runner:
             return await execute_function(unit, role, frame, runtime)
 
         definition = bound.hashes.get(memory_key(frame.snapshot.path), "")
-        return await run_unit(Run(unit, execute, definition, runtime.store), frame)
+        return await run_unit(Run(unit, execute, definition, runtime.store, takes_slot), frame)
 
     return Runner(unit, run, role.graph if isinstance(role, GraphRole) else None)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -14,6 +15,8 @@ from langgraph.func import task
 from langgraph.runtime import Runtime
 
 from ..core.codec import encode
+from ..core.delta import Delta, compose
+from ..core.plain import delta_from, update_from
 from ..core.state import StateWrite
 from ..core.usage import Breach
 from .answers import parse_json_text
@@ -99,13 +102,15 @@ def _settled(
     said = tuple(message for result in results.values() for message in result.extra)
     step = replace(step, messages=(*step.messages, *said))
     step = _returned(role, rules, step, results)
-    if breach is not None and step.ending is None:
-        step = replace(
-            step, counters=step.counters.but(next="end"), ending=failure("limit", str(breach), text)
-        )
+    lost = next((result.failure for result in results.values() if result.failure), None)
+    lost = lost or (("limit", str(breach)) if breach is not None and step.ending is None else None)
+    if lost is not None:
+        step = replace(step, counters=step.counters.but(next="end"), ending=failure(*lost, text))
     written = update(checked(role.unit, step, frame, merged, text), state, frame)
     published = [encode(m.to_plain(), "bus") for result in results.values() for m in result.bus]
-    return written | ({"writes": writes} if writes else {}) | ({"bus": published} if published else {})
+    inner = [update_from(result.inner) for result in results.values() if result.inner.steps]
+    more = {"writes": writes, "bus": published, "inner": inner}
+    return written | {channel: value for channel, value in more.items() if value}
 
 
 def _returned(role: ReactRole, rules: Any, step: Step, results: Mapping[str, CallResult]) -> Step:
@@ -134,7 +139,10 @@ class _Calls:
 
     def __init__(self, role: ReactRole, state: UnitState, frame: Frame, runtime: Runtime[Frame]) -> None:
         self._role = role
-        self._frame = frame
+        types = frame.snapshot.schema.types
+        self._types = types
+        inner = reduce(compose, (delta_from(done, types) for done in state.get("inner", ())), Delta())
+        self._frame = frame.at(frame.snapshot.apply(inner))
         self._runtime = runtime
         self._messages: Sequence[BaseMessage] = state["messages"]
         self._writes = [StateWrite(**write) for write in state.get("writes", [])]
@@ -153,13 +161,14 @@ class _Calls:
             raise (
                 GraphInterrupt(()) if pauses else next(e for e in raised if not isinstance(e, GraphInterrupt))
             )
-        return [CallResult.from_plain(result) for result in finished if not isinstance(result, BaseException)]
+        plain = (result for result in finished if not isinstance(result, BaseException))
+        return [CallResult.from_plain(result, self._types) for result in plain]
 
     async def _in_order(self, calls: Sequence[Call], tools: Mapping[str, UnitTool]) -> list[CallResult]:
         """One call after the other; each sees what those before it wrote."""
         results: list[CallResult] = []
         for number, call in enumerate(calls):
-            results.append(CallResult.from_plain(await self._task(number, call, tools)))
+            results.append(CallResult.from_plain(await self._task(number, call, tools), self._types))
             self._writes = [*self._writes, *results[-1].writes]
         return results
 

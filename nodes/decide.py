@@ -37,6 +37,7 @@ class Rules:
     types: Types
     check: Check | None = None
     labels: Labels | None = None
+    holding: tuple[str, ...] = ()
 
     @property
     def callable_names(self) -> tuple[str, ...]:
@@ -92,10 +93,11 @@ def after_calls(
         call.id: results.get(call.id) or _refusal(rules, call) for call in calls if call.name != RESOLVE
     }
     failed = [call.name for call in calls if call.id in answers and answers[call.id].status == "error"]
-    answers |= _resolve_answers(calls, verdicts, failed)
+    held = [call.name for call in calls if call.name in rules.holding and call.name not in failed]
+    answers |= _resolve_answers(calls, verdicts, failed, held)
     messages = tuple(answers[call.id] for call in calls)
     counters = counters.but(next="think", faults={})
-    return _settled(rules, counters, messages, verdicts, failed, text)
+    return _settled(rules, counters, messages, verdicts, [*failed, *held], text)
 
 
 def _settled(
@@ -133,7 +135,7 @@ def judge(rules: Rules, call: Call) -> Verdict:
 
 
 def _resolve_answers(
-    calls: Sequence[Call], verdicts: Mapping[str, Verdict], failed: Sequence[str]
+    calls: Sequence[Call], verdicts: Mapping[str, Verdict], failed: Sequence[str], held: Sequence[str]
 ) -> dict[str, ToolMessage]:
     answers: dict[str, ToolMessage] = {}
     accepted = False
@@ -150,6 +152,10 @@ def _resolve_answers(
         elif failed:
             names = ", ".join(dict.fromkeys(failed))
             told = f"not accepted, {names} failed; see its result, then call resolve again"
+            answers[call.id] = answer(call, told, error=True)
+        elif held:
+            names = ", ".join(dict.fromkeys(held))
+            told = f"not accepted yet: read what {names} answered, then call resolve again"
             answers[call.id] = answer(call, told, error=True)
         else:
             accepted = True

@@ -35,7 +35,7 @@ class Echo:
     def add(self, text: str, message_id: str | None) -> None:
         """Stream `text` as a piece of the message `message_id`."""
         for handler in self._handlers:
-            chunk = ChatGenerationChunk(message=AIMessageChunk(text, id=message_id))
+            chunk = ChatGenerationChunk(message=AIMessageChunk(content=text, id=message_id))
             handler.on_llm_new_token(text, chunk=chunk, run_id=self._run_id)
 
     def end(self) -> None:

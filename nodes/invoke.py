@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
-from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.errors import GraphBubbleUp
@@ -17,15 +18,19 @@ from pydantic import ValidationError
 
 from ..core.bus import BusMessage, message_from_plain
 from ..core.codec import decode, encode
+from ..core.delta import Delta, compose
+from ..core.outcome import Reason
 from ..core.paths import memory_key
+from ..core.plain import delta_from, update_from
 from ..core.state import SharedState, StateWrite
+from ..core.stored import Types
 from .calls import Call
 from .content import NO_OUTPUT, cap, clean_content, clean_text, to_content
 from .decide import answer
 from .frame import Frame
 from .history import message_text
 from .toolforms import ToolFailed
-from .tools import ToolRuntime, UnitTool, is_control
+from .tools import CallScope, ToolRuntime, UnitTool, is_control
 from .userconfig import user_config
 
 
@@ -39,6 +44,8 @@ class CallResult:
     bus: tuple[BusMessage, ...] = ()
     extra: tuple[BaseMessage, ...] = ()
     returns: bool = False
+    inner: Delta = Delta()
+    failure: tuple[Reason, str] | None = None
 
     def to_plain(self) -> dict[str, Any]:
         """The form in which a finished call waits for the others of its reply."""
@@ -49,10 +56,12 @@ class CallResult:
             "returns": self.returns,
             "writes": [write.to_plain() for write in self.writes],
             "bus": [encode(message.to_plain(), "bus") for message in self.bus],
+            "inner": update_from(self.inner),
+            "failure": self.failure,
         }
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> CallResult:
+    def from_plain(cls, plain: Mapping[str, Any], types: Types) -> CallResult:
         return cls(
             plain["message"],
             plain["output"],
@@ -60,6 +69,8 @@ class CallResult:
             tuple(message_from_plain(decode(m, "bus")) for m in plain["bus"]),
             tuple(plain["extra"]),
             plain["returns"],
+            delta_from(plain["inner"], types),
+            tuple(plain["failure"]) if plain["failure"] else None,
         )
 
 
@@ -102,7 +113,7 @@ class Caller:
             )
 
     async def _guarded(self, call: Call, tool: UnitTool) -> CallResult:
-        runtime = self._tool_runtime(call)
+        runtime = self._tool_runtime(call, tool)
         seconds = self.frame.meter.seconds_left()
         try:
             async with asyncio.timeout(seconds) as clock:
@@ -115,7 +126,9 @@ class Caller:
             return CallResult(answer(call, f"{tool.name} failed: {why}", error=True))
         except ToolFailed as failed:
             told, _ = cap(clean_text(str(failed))[0], self.cap)
-            return CallResult(answer(call, str(told), error=True))
+            scope = runtime.call
+            done = reduce(compose, scope.done, Delta())
+            return CallResult(answer(call, str(told), error=True), inner=done, failure=scope.failure)
         except ValidationError as error:
             return CallResult(answer(call, f"{tool.name} failed: {_problems(error)}", error=True))
         except Exception as error:
@@ -133,7 +146,7 @@ class Caller:
             return await tool.tool.ainvoke(asked, config)
         return await tool.tool.ainvoke(args, config)
 
-    def _tool_runtime(self, call: Call) -> ToolRuntime:
+    def _tool_runtime(self, call: Call, tool: UnitTool) -> ToolRuntime:
         snapshot = self.frame.snapshot
         shared = SharedState(
             snapshot.values_with_outputs(),
@@ -151,6 +164,7 @@ class Caller:
             store=self.runtime.store,
             shared=shared,
             snapshot=snapshot,
+            call=CallScope(self.frame, self.runtime, _number_of(call, tool, self.messages)),
         )
 
     def _injected(self, tool: UnitTool, runtime: ToolRuntime) -> dict[str, Any]:
@@ -164,7 +178,8 @@ class Caller:
 
     def _result(self, call: Call, tool: UnitTool, runtime: ToolRuntime, value: Any) -> CallResult:
         writes = tuple(runtime.shared.writes[len(self.writes) :])
-        bus = tuple(runtime.published)
+        scope = runtime.call
+        bus, inner = tuple(scope.published), reduce(compose, scope.done, Delta())
         if not is_control(value):
             value = answer(call, to_content(value, tool.name))  # type: ignore[arg-type]
         items = value if isinstance(value, list) else [value]
@@ -178,7 +193,8 @@ class Caller:
         own = own or answer(call, "done")
         others = tuple(m for m in said if not isinstance(m, ToolMessage))
         message, full = self._capped(own, call, tool)
-        return CallResult(message, full, writes, bus, others, returns=tool.tool.return_direct)
+        returns = tool.tool.return_direct
+        return CallResult(message, full, writes, bus, others, returns, inner, scope.failure)
 
     def _written(self, runtime: ToolRuntime, update: Mapping[str, Any]) -> tuple[StateWrite, ...]:
         before = len(runtime.shared.writes)
@@ -209,6 +225,13 @@ def _is_kept(artifact: Any) -> bool:
 
 
 _SERIALIZER = JsonPlusSerializer()
+
+
+def _number_of(call: Call, tool: UnitTool, messages: Sequence[BaseMessage]) -> int:
+    """The how-manieth call of its tool this one is in the transcript, from 1."""
+    made = (asked for m in messages if isinstance(m, AIMessage) for asked in m.tool_calls)
+    ids = [asked["id"] for asked in made if asked["name"] == tool.wire]
+    return ids.index(call.id) + 1 if call.id in ids else len(ids) + 1
 
 
 def refused(call: Call, why: str) -> CallResult:

@@ -21,7 +21,9 @@ from .history import estimate_tokens
 from .retries import is_transient, pause_s
 from .shown import Shown
 
-OnDelta = Callable[[str], None]
+OnDelta = Callable[..., None]
+"""Told each piece as it comes: `on_delta(text)`, or `on_delta("", piece)` for a piece of a call."""
+
 OnRetry = Callable[["ModelFailure"], None]
 
 DEAD_CONNECTIONS = 20
@@ -116,6 +118,8 @@ class ModelCall:
                 heed_cancellation(before)
                 if delta := shown.feed(piece):
                     on_delta(delta)
+                for written in shown.written:
+                    on_delta("", written)
                 if shown.given:
                     echo.add(shown.given, piece.id)
         finally:
@@ -167,7 +171,7 @@ def tags_of(runnable: Any) -> list[str]:
     return own if bound is None else [*own, *tags_of(bound)]
 
 
-def _ignore(_: str) -> None:
+def _ignore(*_: Any) -> None:
     """Nobody watches."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, Literal
 
 from langchain_core.messages import BaseMessage
@@ -19,7 +19,9 @@ from langgraph.runtime import Runtime
 
 from ..core.bus import message_from_plain
 from ..core.codec import decode, registry_of
+from ..core.delta import Delta, compose
 from ..core.errors import RunError
+from ..core.plain import delta_from
 from ..core.roles import Effect, ThreadContext
 from ..core.snapshot import Snapshot
 from ..core.state import StateWrite
@@ -116,7 +118,7 @@ class ReactRole:
         return {"messages": messages, **({"writes": list(held)} if held else {})}
 
     def leave(self, values: Mapping[str, Any], snapshot: Snapshot) -> Execution:
-        ending = Ending(**values["ending"])
+        ending, types = Ending(**values["ending"]), snapshot.schema.types
         counters = Counters.from_plain(values.get("progress"))
         messages: list[BaseMessage] = values.get("messages", [])
         stored = (
@@ -134,6 +136,7 @@ class ReactRole:
             writes=tuple(StateWrite(**write) for write in values.get("writes", ())),
             bus=tuple(message_from_plain(decode(message, "bus")) for message in values.get("bus", ())),
             transcript=without_full_texts(messages),
+            inner=reduce(compose, (delta_from(done, types) for done in values.get("inner", ())), Delta()),
         )
 
     async def __call__(self, context: ThreadContext) -> Any:

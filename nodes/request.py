@@ -12,6 +12,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from ..core.snapshot import Input, Snapshot
 from .content import clean_text
+from .history import message_text
 from .schema import output_schema
 from .unit import WorkflowUnit
 
@@ -59,7 +60,15 @@ def opening(unit: WorkflowUnit[Any], snapshot: Snapshot) -> list[BaseMessage]:
     remembered = () if unit.memory == "none" else snapshot.transcript(snapshot.path)
     if unit.input_adapter is not None:
         return [*remembered, *as_messages(unit.input_adapter(snapshot))]
-    return [*remembered, _told(unit, snapshot, is_new=not remembered or is_new_turn(remembered, snapshot))]
+    is_new = not remembered or is_new_turn(remembered, snapshot) or is_new_task(remembered, snapshot)
+    return [*remembered, _told(unit, snapshot, is_new=is_new)]
+
+
+def is_new_task(remembered: Sequence[BaseMessage], snapshot: Snapshot) -> bool:
+    """Whether the task was given to this part and is not among what it was told before."""
+    if not snapshot.assigned or not isinstance(snapshot.task, str):
+        return False
+    return not any(m.type == "human" and message_text(m).startswith(snapshot.task) for m in remembered)
 
 
 def is_new_turn(remembered: Sequence[BaseMessage], snapshot: Snapshot) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain_core.messages import BaseMessage
 
@@ -20,6 +20,14 @@ _WRITTEN = re.compile(r'(?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*', re.DOTALL)
 _HIGH_SURROGATE = re.compile(r"(?<!\\)(?:\\\\)*(\\u[dD][89abAB][0-9a-fA-F]{2})\Z")
 
 
+class CallPiece(NamedTuple):
+    """A piece of the arguments of a tool call, as the model writes them."""
+
+    tool: str
+    call_id: str | None
+    args: str
+
+
 class Shown:
     """Reads a reply's pieces in order. `text_key` is where `resolve` holds plain text, None for nowhere."""
 
@@ -28,11 +36,14 @@ class Shown:
         self._resolve: Any = _NONE
         self._current: Any = _NONE
         self._said = False
+        self._about: dict[Any, tuple[str, str | None]] = {}
         self.given = ""
+        self.written: list[CallPiece] = []
 
     def feed(self, piece: BaseMessage) -> str:
-        """The text that `piece` adds. `given` is the part from `resolve`, a paragraph of its own."""
-        said = message_text(piece)
+        """The text that `piece` adds. `given` is the part from `resolve`, a paragraph of its own;
+        `written` are the arguments of other calls."""
+        said, self.written = message_text(piece), []
         given = "".join(map(self._given, _calls(piece)))
         self.given = f"\n\n{given}" if given and (said or self._said) else given
         self._said = bool(said) or (self._said and not given)
@@ -43,10 +54,13 @@ class Shown:
         index = call.get("index")
         if call.get("name"):
             self._current = index if index is not None else object()
+            self._about[self._current] = (call["name"], call.get("id"))
             if call["name"] == RESOLVE and self._resolve is _NONE:
                 self._resolve = self._current
         place = index if index is not None else self._current
         if self._field is None or place is _NONE or place != self._resolve:
+            if place in self._about and call.get("args"):
+                self.written.append(CallPiece(*self._about[place], call["args"]))
             return ""
         return self._field.feed(call.get("args") or "")
 

@@ -21,6 +21,7 @@ from .history import message_text
 from .model import ModelFailure, refuses_tool_choice, usage_of
 from .request import numbered, request
 from .salvage import salvaged
+from .shown import CallPiece
 from .tools import RESOLVE
 from .unitstate import Counters, UnitState
 
@@ -122,13 +123,18 @@ async def _timed(
     role: ReactRole, frame: Frame, config: RunnableConfig, sent: list[BaseMessage], choice: str | None
 ) -> AIMessage:
     run, path = frame.run, frame.snapshot.path
-    call = role.call(role.tools(frame.snapshot), choice)
+    tools = role.tools(frame.snapshot)
+    call = role.call(tools, choice)
     run.emit("message_start", path, unit=role.unit.id)
     message: AIMessage | None = None
     error: str | None = None
 
-    def on_delta(delta: str) -> None:
-        run.emit("message_update", path, unit=role.unit.id, delta=delta)
+    def on_delta(delta: str, piece: CallPiece | None = None) -> None:
+        about: dict[str, Any] = {}
+        if piece is not None:
+            name = tools.given_names.get(piece.tool, piece.tool)
+            about = {"tool": name, "call_id": piece.call_id, "args": piece.args}
+        run.emit("message_update", path, unit=role.unit.id, delta=delta, **about)
 
     def on_retry(failed: ModelFailure) -> None:
         run.emit("message_end", path, unit=role.unit.id, is_error=True, error=str(failed))
@@ -186,9 +192,10 @@ def _after_failure(role: ReactRole, counters: Counters, failed: ModelFailure) ->
 
 def rules_of(role: ReactRole, frame: Frame, counters: Counters, state: UnitState, text: str) -> Rules:
     """What the decisions of this round depend on."""
-    names = role.tools(frame.snapshot).names
+    tools = role.tools(frame.snapshot)
+    holding = tuple(tool.wire for tool in tools.by_wire.values() if tool.holds_resolve)
     check = policy_check(role.unit, frame, counters, state, text)
-    return Rules(role.unit, role.schema, names, role.types, check, role.labels)
+    return Rules(role.unit, role.schema, tools.names, role.types, check, role.labels, holding)
 
 
 def _last_text(messages: Sequence[BaseMessage]) -> str:

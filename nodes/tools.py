@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args, get_origin, get_type_hints
 
 from langchain_core.messages import ToolMessage
@@ -16,15 +17,36 @@ from langgraph.types import Command, interrupt
 from pydantic_core.core_schema import CoreSchema, is_instance_schema
 
 from ..core.bus import BusMessage
+from ..core.delta import Delta
 from ..core.errors import DefinitionError, Fault
+from ..core.outcome import Reason
 from ..core.snapshot import Snapshot
 from ..core.state import SharedState
 from .content import to_content
+from .frame import Frame
 from .toolforms import ToolDefinition, shown
 from .wire import wire_names
 
 RESOLVE = "resolve"
+HOLDS_RESOLVE = "plait_holds_resolve"
 RESERVED_NAMES = (RESOLVE,)
+
+
+@dataclass
+class CallScope:
+    """One call from the framework's side: where it stands, and what comes of it besides a result.
+
+    `frame` and `runtime` are the calling unit's, `number` counts the unit's calls of this tool from
+    1. A tool of the framework leaves here the deltas of flows it ran, and a `failure` (reason and
+    message) that ends the unit.
+    """
+
+    frame: Frame | None = None
+    runtime: Any = None
+    number: int = 1
+    published: list[BusMessage] = field(default_factory=list)
+    done: list[Delta] = field(default_factory=list)
+    failure: tuple[Reason, str] | None = None
 
 
 @dataclass
@@ -37,7 +59,7 @@ class ToolRuntime(LangGraphToolRuntime):
 
     shared: SharedState = field(default_factory=lambda: SharedState({}))
     snapshot: Snapshot = field(default_factory=Snapshot)
-    published: list[BusMessage] = field(default_factory=list)
+    call: CallScope = field(default_factory=lambda: CallScope())
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> CoreSchema:
@@ -53,7 +75,15 @@ class ToolRuntime(LangGraphToolRuntime):
 
     def publish(self, message: BusMessage) -> None:
         """Put `message` on the bus when this call is recorded."""
-        self.published.append(message)
+        number, place = len(self.call.published), self.snapshot
+        base = f"{place.thread_id}:{place.turn}:{place.path}:{self.tool_call_id}:{number}"
+        made = replace(
+            message,
+            id=message.id or base,
+            path=message.path or place.path,
+            timestamp=message.timestamp or time.time(),
+        )
+        self.call.published.append(made)
 
 
 @dataclass(frozen=True)
@@ -79,6 +109,11 @@ class UnitTool:
     wire: str
     tool: BaseTool
     injection: Injection
+
+    @property
+    def holds_resolve(self) -> bool:
+        """Whether a `resolve` beside it is not accepted, since its result is still to be read."""
+        return bool((self.tool.metadata or {}).get(HOLDS_RESOLVE))
 
     @property
     def takes_call(self) -> bool:

@@ -55,6 +55,7 @@ class UnitState(TypedDict, total=False):
     messages: Annotated[list[AnyMessage], growing(add_messages)]
     writes: Annotated[list[dict[str, Any]], growing(add_items)]
     bus: Annotated[list[dict[str, Any]], growing(add_items)]
+    inner: Annotated[list[dict[str, Any]], growing(add_items)]
     progress: dict[str, Any]
     ending: dict[str, Any]
 

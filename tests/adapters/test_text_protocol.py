@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from plait import RouterFlow, Workflow, WorkflowUnit, text_react_adapter
 from plait.adapters.text_protocol import NEXT, Written, read
-from plait.testing import text
+from plait.testing import ScriptedModel, text
 
 from ..support import failure, scripted
 
@@ -117,7 +117,7 @@ def test_an_observation_inside_a_final_answer_stays():
 
 @pytest.mark.parametrize(
     ("said", "value"),
-    [("7", 7), ("**billing**", "**billing**"), ('"billing"', "billing"), ('{"value": 3}', 3), ("[1, 2]", [1, 2])],
+    [("7", 7), ('"billing"', "billing"), ('{"value": 3}', 3), ("[1, 2]", [1, 2])],
 )
 def test_a_plain_value_may_stand_alone(said, value):
     assert read(f"Final Answer: {said}", answer="value").args == {"value": value}
@@ -271,11 +271,10 @@ async def test_answer_text_may_use_tools_before():
 
 
 async def test_with_strict_alternation_observations_and_reminders_are_one_message():
-    script = [CALL + '{"q": "x"}', "", 'Final Answer: {"answer": "x"}']
-    workflow, model = on_text(unit(strict_alternation=True), script)
-    model_requests = model.requests
-    await workflow.run("Go.")
-    roles = [message.type for message in model_requests[-1].messages]
-    assert roles == ["system", "human", "ai", "human"]
-    assert "about x" in model_requests[-1].user
-    assert "resolve" in model_requests[-1].user
+    script = [text(CALL + '{"q": "x"}'), text(""), text('Final Answer: {"answer": "x"}')]
+    model = ScriptedModel(script)  # the merged message grows, so the prefix rule cannot hold
+    await Workflow(unit(strict_alternation=True), adapter=text_react_adapter(model=model)).run("Go.")
+    last = model.requests[-1]
+    assert [message.type for message in last.messages] == ["system", "human", "ai", "human"]
+    assert "about x" in last.user
+    assert "resolve" in last.user

@@ -46,13 +46,17 @@ def flow(request: pytest.FixtureRequest) -> Any:
 
 
 async def paused(flow: Any, saver: InMemorySaver) -> None:
-    result = await Workflow(flow(a, b, c), model=ScriptedModel(script(PAUSING)), checkpointer=saver).run("go", thread_id="t")
+    result = await Workflow(flow(a, b, c), model=ScriptedModel(script(PAUSING)), checkpointer=saver).run(
+        "go", thread_id="t"
+    )
     assert result.outcome == "paused"
 
 
 async def failed(flow: Any, saver: InMemorySaver) -> None:
     with pytest.raises(RunError, match="dead"):
-        await Workflow(flow(a, b, c), model=ScriptedModel(script(FAILING)), checkpointer=saver).run("go", thread_id="t")
+        await Workflow(flow(a, b, c), model=ScriptedModel(script(FAILING)), checkpointer=saver).run(
+            "go", thread_id="t"
+        )
 
 
 def changed(flow: Any, saver: InMemorySaver, *parts: Any, b_replies: Sequence[Any] = PAUSING) -> Workflow:
@@ -129,9 +133,11 @@ async def test_the_model_limits_and_retries_may_always_change(flow: Any) -> None
 
 async def test_a_changed_function_step_is_named() -> None:
     saver = InMemorySaver()
-    await Workflow(step(lambda s: 1, id="one") >> b, model=ScriptedModel(script(PAUSING)), checkpointer=saver).run(
-        "go", thread_id="t"
+    await Workflow(
+        step(lambda s: 1, id="one") >> b, model=ScriptedModel(script(PAUSING)), checkpointer=saver
+    ).run("go", thread_id="t")
+    other = Workflow(
+        step(lambda s: 2, id="one") >> b, model=ScriptedModel(script(PAUSING)), checkpointer=saver
     )
-    other = Workflow(step(lambda s: 2, id="one") >> b, model=ScriptedModel(script(PAUSING)), checkpointer=saver)
     with pytest.raises(DefinitionChanged, match="one"):
         await other.resume("t", "yes")

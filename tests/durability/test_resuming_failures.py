@@ -22,7 +22,6 @@ def resumed(program: Any, folder: Path, shape: str, failed: Any) -> Any:
     return program("failures", folder / shape, shape, "resume")
 
 
-
 def test_the_failure_names_the_unit_and_the_cause(failed: Any, shape: str) -> None:
     path, reason, message = failed["raised"]
     assert path.endswith("c")

@@ -65,7 +65,9 @@ async def test_shared_state_is_not_written_again_with_every_round(tmp_path: Path
 async def test_a_loop_grows_linearly_with_its_passes(tmp_path: Path) -> None:
     async def size(passes: int) -> int:
         path = tmp_path / f"{passes}.db"
-        loop = LoopFlow(step(lambda snapshot: "x" * CHARACTERS, id="once"), max_iterations=passes, until=never)
+        loop = LoopFlow(
+            step(lambda snapshot: "x" * CHARACTERS, id="once"), max_iterations=passes, until=never
+        )
         result = await Workflow(loop, checkpointer=f"sqlite:///{path}").run("go", thread_id="t")
         assert len(result.steps) == passes
         return path.stat().st_size

@@ -58,7 +58,11 @@ async def test_it_runs_between_other_nodes(workflow: Workflow) -> None:
 
 async def test_a_unit_alone_is_a_node_too() -> None:
     unit = WorkflowUnit("double", output=int)
-    node = unit.as_node(enter, lambda values: {"answer": str(values["output"] + 1)}, model=ScriptedModel([call("resolve", value=41)]))
+    node = unit.as_node(
+        enter,
+        lambda values: {"answer": str(values["output"] + 1)},
+        model=ScriptedModel([call("resolve", value=41)]),
+    )
     assert (await outer(node).ainvoke({"text": "hi"}))["answer"] == "42"
 
 
@@ -98,7 +102,9 @@ async def test_the_transcript_inside_can_be_edited_before_going_on(saved: Any) -
     state = await saved.aget_state(THREAD, subgraphs=True)
     unit = state.tasks[0].state.tasks[0].state
     reply = unit.values["messages"][-1]
-    edited = reply.model_copy(update={"tool_calls": [{**reply.tool_calls[0], "args": {"question": "how many?"}}]})
+    edited = reply.model_copy(
+        update={"tool_calls": [{**reply.tool_calls[0], "args": {"question": "how many?"}}]}
+    )
     await saved.aupdate_state(unit.config, {"messages": [edited]}, as_node="think")
     again = await saved.ainvoke(None, THREAD)
     assert again["__interrupt__"][0].value["question"] == "how many?"
@@ -112,7 +118,9 @@ async def test_two_turns_of_the_outer_thread_are_separate_runs(saved: Any) -> No
 async def test_it_may_stand_twice_in_one_graph(workflow: Workflow) -> None:
     builder = StateGraph(Outer)
     builder.add_node("one", workflow.as_node(enter, leave))
-    builder.add_node("two", workflow.as_node(lambda state: state["answer"], lambda values: {"note": values["output"]}))
+    builder.add_node(
+        "two", workflow.as_node(lambda state: state["answer"], lambda values: {"note": values["output"]})
+    )
     builder.add_edge(START, "one")
     builder.add_edge("one", "two")
     assert (await builder.compile().ainvoke({"text": "hi"}))["note"] == "hello yourself"
@@ -127,7 +135,13 @@ async def test_enter_may_give_the_graphs_whole_input() -> None:
 
     unit = WorkflowUnit("a", answer="text", conversation=True)
     model = ScriptedModel([text("ok")])
-    given = {"messages": [{"role": "user", "content": "before"}, {"role": "assistant", "content": "yes"}, {"role": "user", "content": "now"}]}
+    given = {
+        "messages": [
+            {"role": "user", "content": "before"},
+            {"role": "assistant", "content": "yes"},
+            {"role": "user", "content": "now"},
+        ]
+    }
     node = unit.as_node(lambda _: {**given, "state": {"key": 1}}, look, model=model)
     await outer(node).ainvoke({"text": "hi"})
     assert [message.text for message in model.requests[0].messages] == ["before", "yes", "now"]

@@ -99,7 +99,9 @@ async def test_custom_parts_of_tools_come_through(workflow: Workflow) -> None:
 
 async def test_several_modes_at_once(graph: Any) -> None:
     given = {"messages": [HumanMessage("hi")]}
-    modes = [mode async for mode, _ in graph.astream(given, THREAD, stream_mode=["updates", "values", "messages"])]
+    modes = [
+        mode async for mode, _ in graph.astream(given, THREAD, stream_mode=["updates", "values", "messages"])
+    ]
     assert set(modes) == {"updates", "values", "messages"}
 
 

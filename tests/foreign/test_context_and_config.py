@@ -145,7 +145,12 @@ class Seen(AsyncCallbackHandler):
 @pytest.fixture
 async def seen() -> Seen:
     seen = Seen()
-    config: RunnableConfig = {"callbacks": [seen], "tags": ["mine"], "metadata": {"ticket": 7}, "run_name": "job"}
+    config: RunnableConfig = {
+        "callbacks": [seen],
+        "tags": ["mine"],
+        "metadata": {"ticket": 7},
+        "run_name": "job",
+    }
     unit = WorkflowUnit("u", tools=TOOLS)
     flow = LoopFlow(step(lambda s: 1, id="first") >> unit)
     await Workflow(flow, model=ScriptedModel({"u": calls("own_context")})).run("go", config=config)
@@ -169,5 +174,9 @@ async def test_callbacks_see_tools_and_the_name_of_the_run(seen: Seen) -> None:
 
 async def test_the_workflow_is_a_runnable_like_any_other() -> None:
     workflow = Workflow(WorkflowUnit("u", answer="text"), model=ScriptedModel([text("hello")]))
-    chain = RunnableLambda(lambda question: {"task": question}) | workflow.graph | (lambda values: values["output"])
+    chain = (
+        RunnableLambda(lambda question: {"task": question})
+        | workflow.graph
+        | (lambda values: values["output"])
+    )
     assert await chain.ainvoke("hi") == "hello"

@@ -21,7 +21,13 @@ def edges(graph: Any) -> set[tuple[str, str]]:
 
 def test_a_sequence_is_drawn_in_order() -> None:
     found = edges(drawn(one >> two))
-    assert {("__start__", "_enter"), ("_enter", "one"), ("one", "two"), ("two", "_exit"), ("_exit", "__end__")} <= found
+    assert {
+        ("__start__", "_enter"),
+        ("_enter", "one"),
+        ("one", "two"),
+        ("two", "_exit"),
+        ("_exit", "__end__"),
+    } <= found
     assert ("_enter", "two") not in found
 
 

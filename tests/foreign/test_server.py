@@ -38,7 +38,9 @@ def server(graph: Any) -> FastAPI:
     @app.post("/threads/{thread}/stream")
     async def stream(thread: str, body: Turn) -> StreamingResponse:
         async def lines() -> AsyncIterator[str]:
-            async for chunk, about in graph.astream({"messages": body.messages}, config(thread), stream_mode="messages"):
+            async for chunk, about in graph.astream(
+                {"messages": body.messages}, config(thread), stream_mode="messages"
+            ):
                 yield json.dumps({"text": chunk.text, "node": about["langgraph_node"]}) + "\n"
 
         return StreamingResponse(lines())
@@ -46,7 +48,10 @@ def server(graph: Any) -> FastAPI:
     @app.get("/threads/{thread}")
     async def state(thread: str) -> dict[str, Any]:
         held = await graph.aget_state(config(thread))
-        return {"next": held.next, "said": [[message.type, message.text] for message in held.values.get("messages", ())]}
+        return {
+            "next": held.next,
+            "said": [[message.type, message.text] for message in held.values.get("messages", ())],
+        }
 
     return app
 
@@ -101,10 +106,14 @@ async def test_a_request_without_anything_to_do_is_an_error_that_says_so(client:
 
 async def test_blocks_of_plain_json_are_taken_as_content(client: httpx.AsyncClient) -> None:
     blocks = [{"type": "text", "text": "hi there"}]
-    answered = (await client.post("/threads/a", json={"messages": [{"role": "user", "content": blocks}]})).json()
+    answered = (
+        await client.post("/threads/a", json={"messages": [{"role": "user", "content": blocks}]})
+    ).json()
     assert answered["answer"] == "hello yourself"
 
 
 async def test_the_input_and_output_have_a_json_schema(workflow: Workflow) -> None:
     assert {"task", "messages", "state"} == set(workflow.graph.get_input_jsonschema()["properties"])
-    assert {"output", "outcome", "messages", "steps", "state"} == set(workflow.graph.get_output_jsonschema()["properties"])
+    assert {"output", "outcome", "messages", "steps", "state"} == set(
+        workflow.graph.get_output_jsonschema()["properties"]
+    )

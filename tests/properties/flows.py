@@ -12,9 +12,20 @@ from typing import Any
 from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 
-from plait import Finish, LoopFlow, RouterFlow, RunError, RunResult, SequentialFlow, Skip, Snapshot, ToolRuntime, Workflow
+from plait import (
+    Finish,
+    LoopFlow,
+    RouterFlow,
+    RunError,
+    RunResult,
+    SequentialFlow,
+    Skip,
+    Snapshot,
+    ToolRuntime,
+    Workflow,
+    step,
+)
 from plait import WorkflowUnit as Unit
-from plait import step
 from plait.testing import Request, ScriptedModel, call
 
 
@@ -70,7 +81,9 @@ def wider(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.one_of(
         st.lists(inner, min_size=1, max_size=3).map(lambda parts: SequentialFlow(*parts)),
         inner.map(lambda part: RouterFlow(PICK, {"go": part, "stay": UNITS["d"]})),
-        st.tuples(inner, st.sampled_from([None, twice])).map(lambda made: LoopFlow(made[0], max_iterations=2, until=made[1])),
+        st.tuples(inner, st.sampled_from([None, twice])).map(
+            lambda made: LoopFlow(made[0], max_iterations=2, until=made[1])
+        ),
     )
 
 
@@ -102,7 +115,10 @@ def essence(result: RunResult, path: Callable[[str], str] = str) -> dict[str, An
     return {
         "end": (result.outcome, result.reason, repr(result.stored), result.accepted, path(result.path)),
         "state": dict(result.state or {}),
-        "steps": [(path(s.path), s.unit, s.kind, s.status, path(str(s.output)), s.usage, len(s.tool_calls)) for s in result.steps],
+        "steps": [
+            (path(s.path), s.unit, s.kind, s.status, path(str(s.output)), s.usage, len(s.tool_calls))
+            for s in result.steps
+        ],
         "said": [(message.type, path(message.text)) for message in result.messages],
         "bus": [(message.type, path(message.path)) for message in result.bus],
     }

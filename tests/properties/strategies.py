@@ -25,12 +25,22 @@ class Said:
 
     def __repr__(self) -> str:
         try:
-            return f"Said({repr(self.reply):.400})"
+            return f"Said({self.reply!r:.400})"
         except RecursionError:
             return "Said(something deep)"
 
 
-ODD_TEXTS = ["\ud800", "a\udfffb", "\ud83d\ude00", "\x00", "\u202e", "e\u0301" * 20, "\U0001f468\u200d\U0001f469", "\ufeff", "午饭"]
+ODD_TEXTS = [
+    "\ud800",
+    "a\udfffb",
+    "\ud83d\ude00",
+    "\x00",
+    "\u202e",
+    "e\u0301" * 20,
+    "\U0001f468\u200d\U0001f469",
+    "\ufeff",
+    "午饭",
+]
 texts = st.one_of(
     st.sampled_from(ODD_TEXTS),
     st.text(st.characters(), max_size=20),
@@ -44,10 +54,16 @@ numbers = st.one_of(
 )
 scalars = st.one_of(st.none(), st.booleans(), numbers, texts)
 values = st.one_of(
-    st.recursive(scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3), max_leaves=6),
+    st.recursive(
+        scalars,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+        max_leaves=6,
+    ),
     st.sampled_from([deep(63), deep(64), deep(65), deep(500), {"": {}}, [[[]]], "y" * 100_000]),
 )
-tools = st.sampled_from(["echo", "keep", "fails", "odd", "unknown", "", "resolve ", "RESOLVE", "echo\ud800", "x" * 300])
+tools = st.sampled_from(
+    ["echo", "keep", "fails", "odd", "unknown", "", "resolve ", "RESOLVE", "echo\ud800", "x" * 300]
+)
 ids = st.sampled_from([None, "", " ", "same", "same", "a/b:answer", "\ud800", "call_u_0_0"])
 
 
@@ -60,10 +76,15 @@ def calls(draw: st.DrawFn) -> Any:
     return made if call_id is None else made.with_id(call_id)
 
 
-good = st.sampled_from([call("resolve", label="a", count=3), call("resolve", {"label": "b", "count": 2, "ratio": 0.5})])
+good = st.sampled_from(
+    [call("resolve", label="a", count=3), call("resolve", {"label": "b", "count": 2, "ratio": 0.5})]
+)
 resolves = st.one_of(
     good,
-    st.builds(lambda args: call("resolve", args), st.dictionaries(st.sampled_from(["label", "count", "ratio", "rest"]), values, max_size=4)),
+    st.builds(
+        lambda args: call("resolve", args),
+        st.dictionaries(st.sampled_from(["label", "count", "ratio", "rest"]), values, max_size=4),
+    ),
 )
 
 
@@ -71,7 +92,13 @@ resolves = st.one_of(
 def unparsable(draw: st.DrawFn) -> AIMessage:
     """A call whose arguments are no JSON, as a provider's integration hands it over."""
     call_id = draw(ids)
-    broken = {"name": draw(tools), "args": draw(texts), "id": call_id, "error": "bad", "type": "invalid_tool_call"}
+    broken = {
+        "name": draw(tools),
+        "args": draw(texts),
+        "id": call_id,
+        "error": "bad",
+        "type": "invalid_tool_call",
+    }
     return AIMessage(draw(texts), invalid_tool_calls=[broken])
 
 
@@ -83,7 +110,15 @@ several = st.builds(
     st.sampled_from(["tool_calls", "stop", "length", None]),
 )
 blank = st.sampled_from([text(""), text("  \n"), text("", usage=None)])
-failures = st.sampled_from([ValueError("bad"), TimeoutError("slow"), ConnectionError("\ud800"), KeyError("x"), RecursionError("deep")]).map(fail)
+failures = st.sampled_from(
+    [
+        ValueError("bad"),
+        TimeoutError("slow"),
+        ConnectionError("\ud800"),
+        KeyError("x"),
+        RecursionError("deep"),
+    ]
+).map(fail)
 
 
 @st.composite

@@ -47,13 +47,20 @@ plain_writes = st.builds(
     operation=st.sampled_from(["set", "delete"]),
     path=paths,
 )
-reduced = st.builds(lambda value, path: StateWrite("workflow", "total", value, "merge", path), st.integers(-9, 9), paths)
-messages = st.lists(st.one_of(st.builds(HumanMessage, st.text(max_size=3)), st.builds(AIMessage, st.text(max_size=3))), max_size=2)
+reduced = st.builds(
+    lambda value, path: StateWrite("workflow", "total", value, "merge", path), st.integers(-9, 9), paths
+)
+messages = st.lists(
+    st.one_of(st.builds(HumanMessage, st.text(max_size=3)), st.builds(AIMessage, st.text(max_size=3))),
+    max_size=2,
+)
 
 
 def bus_messages() -> st.SearchStrategy[BusMessage]:
     return st.builds(
-        lambda number, content: Broadcast(id=f"m{number}", source="a", content=content), st.integers(0, 3), st.text(max_size=3)
+        lambda number, content: Broadcast(id=f"m{number}", source="a", content=content),
+        st.integers(0, 3),
+        st.text(max_size=3),
     )
 
 
@@ -71,7 +78,9 @@ def deltas(writes: st.SearchStrategy[StateWrite] = plain_writes | reduced) -> st
 snapshots = st.builds(
     Snapshot,
     task=st.text(max_size=3),
-    values=st.fixed_dictionaries({"workflow": st.fixed_dictionaries({}, optional={"total": st.integers(-9, 9), "a": plain})}),
+    values=st.fixed_dictionaries(
+        {"workflow": st.fixed_dictionaries({}, optional={"total": st.integers(-9, 9), "a": plain})}
+    ),
     schema=st.just(SCHEMA),
     steps=st.lists(records, max_size=3, unique_by=lambda record: record.id).map(tuple),
 )
@@ -122,7 +131,9 @@ def at(path: str, key: str, *values: int) -> Delta:
 
 def seen(delta: Delta) -> Any:
     after = Snapshot(schema=SCHEMA).apply(delta)
-    return {name: dict(scope) for name, scope in after.values.items() if scope}, {step.id for step in after.steps}
+    return {name: dict(scope) for name, scope in after.values.items() if scope}, {
+        step.id for step in after.steps
+    }
 
 
 @given(st.permutations(["p", "q", "r"]))

@@ -56,8 +56,12 @@ TOOLS = [echo, keep, fails, odd]
 UNITS = {
     "typed": WorkflowUnit("u", output=Found, tools=TOOLS, max_rounds=6),
     "text": WorkflowUnit("u", output=str, answer="text", tools=TOOLS, max_rounds=6),
-    "free": WorkflowUnit("u", output=dict[str, Any], tools=TOOLS, max_rounds=6, accept_json_text=True, lift_text_calls=True),
-    "sequential": WorkflowUnit("u", output=Found, tools=TOOLS, max_rounds=6, tool_execution="sequential", output_cap=200),
+    "free": WorkflowUnit(
+        "u", output=dict[str, Any], tools=TOOLS, max_rounds=6, accept_json_text=True, lift_text_calls=True
+    ),
+    "sequential": WorkflowUnit(
+        "u", output=Found, tools=TOOLS, max_rounds=6, tool_execution="sequential", output_cap=200
+    ),
 }
 # Shrinking a script of huge values takes minutes, so only a soak does it.
 PHASES = tuple(phase for phase in Phase if SOAK or phase not in (Phase.shrink, Phase.explain))
@@ -143,10 +147,17 @@ def test_values_that_a_tool_keeps_come_back_equal_or_are_refused(given_values: l
             return "kept"
 
         unit = WorkflowUnit("u", tools=[remember])
-        script = [*(call("remember", number=n) for n in range(len(given_values))), call("resolve", value="ok")]
+        script = [
+            *(call("remember", number=n) for n in range(len(given_values))),
+            call("resolve", value="ok"),
+        ]
         saver = InMemorySaver()
-        result = await Workflow(unit, model=ScriptedModel(script), checkpointer=saver).run("go", thread_id="t")
+        result = await Workflow(unit, model=ScriptedModel(script), checkpointer=saver).run(
+            "go", thread_id="t"
+        )
         assert repr(result.state) == repr(kept)
-        assert repr(await Workflow(unit, model=ScriptedModel([]), checkpointer=saver).thread("t").state()) == repr(kept)
+        assert repr(
+            await Workflow(unit, model=ScriptedModel([]), checkpointer=saver).thread("t").state()
+        ) == repr(kept)
 
     asyncio.run(checked())

@@ -9,14 +9,15 @@ import pytest
 from .conftest import command
 
 
-def test_f75_eight_processes_with_two_runs_each_share_a_store(lasting_url: str) -> None:
-    started = [
-        subprocess.Popen(command("two_runs", lasting_url, str(n)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for n in range(8)
-    ]
+PIPES: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+
+
+@pytest.mark.parametrize(("lasting_url", "count"), [("sqlite", 8), ("postgres", 3)], indirect=["lasting_url"])
+def test_f75_many_processes_with_two_runs_each_share_a_store(lasting_url: str, count: int) -> None:
+    started = [subprocess.Popen(command("two_runs", lasting_url, str(n)), **PIPES) for n in range(count)]
     ended = [process.communicate(timeout=60) for process in started]
-    assert [told for _, told in ended] == [""] * 8
-    assert [json.loads(said) for said, _ in ended] == [{"outcomes": ["done", "done"]}] * 8
+    assert [told for _, told in ended] == [""] * count
+    assert [json.loads(said) for said, _ in ended] == [{"outcomes": ["done", "done"]}] * count
 
 
 @pytest.mark.parametrize("way", ["sync", "cancelled", "abandoned", "kept-open"])

@@ -23,7 +23,9 @@ a, b, c = (WorkflowUnit(name, tools=[effect]) for name in ("a", "b", "c"))
 sequence = SequentialFlow(a, b, c)
 flows = {
     "flat": sequence,
-    "nested": LoopFlow(RouterFlow(WorkflowUnit("pick"), {"work": sequence, "rest": WorkflowUnit("rest")}), max_iterations=2),
+    "nested": LoopFlow(
+        RouterFlow(WorkflowUnit("pick"), {"work": sequence, "rest": WorkflowUnit("rest")}), max_iterations=2
+    ),
 }
 
 
@@ -37,7 +39,12 @@ script["c"] = [call("effect", name="c"), fail(ConnectionError("the line is dead"
 if step == "resume":
     script = {"c": [call("effect", name="c"), call("resolve", value="c is done")]}
 model = ScriptedModel(script)
-workflow = Workflow(flows[shape], model=model, checkpointer=f"sqlite:///{folder}/runs.db", limits=Limits(model_calls=6 if shape == "flat" else 7))
+workflow = Workflow(
+    flows[shape],
+    model=model,
+    checkpointer=f"sqlite:///{folder}/runs.db",
+    limits=Limits(model_calls=6 if shape == "flat" else 7),
+)
 
 raised = None
 try:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
 from typing import Any
 
 from pydantic import BaseModel
@@ -54,6 +55,8 @@ VALUES: dict[str, Any] = {
     "enum": Shop.Size.LARGE,
     "ticket": ticket(),
     "kennel": Kennel(guest=Dog(name="Rex", breed="Pug")),
+    "fraction": Fraction(1, 3),
+    "big": 2**70,
     "bytes": b"\x00\xff",
     "keys": {1: "one", (2, 3): "pair"},
     "inside": [{"deep": (Decimal("0.1"), {Shop.Size.SMALL})}],
