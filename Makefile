@@ -1,6 +1,7 @@
 # make demo    run the accounting router, with no key and no server
 # make test    run the tests
 # make check   lint, types, architecture, tests
+# make aimock  a second model server for tests/wire, where there is Node 20; without it those tests are skipped
 # make clean   back to a fresh clone
 #
 # All of it runs in .venv, which the first target makes with $(PYTHON). A stamp there marks each finished
@@ -21,7 +22,7 @@ ifneq ($(fits),yes)
 .PHONY: $(MADE)
 endif
 
-.PHONY: help demo test check lint types architecture clean
+.PHONY: help demo test check lint types architecture aimock clean
 .NOTPARALLEL:
 
 help:
@@ -30,7 +31,7 @@ help:
 demo: $(VENV)/.base
 	@$(BIN)/python -m plait.examples.accounting_router --demo
 
-test: $(VENV)/.test
+test: $(VENV)/.test aimock
 	@$(BIN)/python -P -m pytest $(ARGS)
 
 check: lint types architecture test
@@ -50,6 +51,15 @@ types: $(VENV)/.dev
 
 architecture: $(VENV)/.test
 	@$(BIN)/python -P -m pytest -q tests/test_architecture.py
+
+AIMOCK := build/aimock
+aimock: $(AIMOCK)/.made
+
+$(AIMOCK)/.made: tests/wire/aimock/package.json tests/wire/aimock/package-lock.json
+	@mkdir -p $(AIMOCK) && cp $^ $(AIMOCK)
+	@if command -v node >/dev/null && command -v npm >/dev/null; then \
+		cd $(AIMOCK) && npm ci --ignore-scripts --no-audit --no-fund --silent && touch .made; \
+	else echo "No Node: the tests against aimock will be skipped"; fi
 
 clean:
 	rm -rf $(VENV) build dist ./*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -31,14 +31,22 @@ if TYPE_CHECKING:
         ValueRefused,
     )
     from .core.events import Event
+    from .core.failure import Failure
+    from .core.plans import Plan, PlanStep
     from .core.records import StepRecord, ToolCallRecord
     from .core.roles import AdapterBinding, AdapterFn, RoleFn, ThreadContext
     from .core.snapshot import Snapshot
     from .core.state import SharedState
     from .core.usage import Limits, Usage
+    from .graphs.broadcast import BroadcastFlow
     from .graphs.bus import MessageBus
+    from .graphs.composite import CompositeFlow
+    from .graphs.dag import DAGFlow
+    from .graphs.delegation import DelegationFlow
     from .graphs.flow import ControlFlow, Flow
     from .graphs.loop import LoopFlow
+    from .graphs.parallel import ParallelFlow
+    from .graphs.reflexion import ReflexionFlow
     from .graphs.roletable import END, FALLBACK, Role, Transition, WorkflowDefinition
     from .graphs.router import RouterFlow
     from .graphs.run import Run
@@ -52,19 +60,24 @@ if TYPE_CHECKING:
     from .workflow import RunResult, Workflow, create_workflow
 
 __all__ = [
+    "END",
+    "FALLBACK",
     "AdapterBinding",
     "AdapterFn",
+    "BroadcastFlow",
     "BusMessage",
     "ClassChanged",
+    "CompositeFlow",
     "Condition",
     "ControlFlow",
+    "DAGFlow",
     "DefinitionChanged",
     "DefinitionError",
     "Delegated",
+    "DelegationFlow",
     "Delta",
-    "END",
     "Event",
-    "FALLBACK",
+    "Failure",
     "Finish",
     "Flow",
     "Limit",
@@ -75,7 +88,11 @@ __all__ = [
     "MissingExtra",
     "NothingToResume",
     "Observation",
+    "ParallelFlow",
     "PlaitError",
+    "Plan",
+    "PlanStep",
+    "ReflexionFlow",
     "Resolved",
     "Role",
     "RoleFn",
@@ -139,6 +156,9 @@ _HOMES = {
     "ThreadPaused": "core.errors",
     "ValueRefused": "core.errors",
     "Event": "core.events",
+    "Failure": "core.failure",
+    "Plan": "core.plans",
+    "PlanStep": "core.plans",
     "StepRecord": "core.records",
     "ToolCallRecord": "core.records",
     "AdapterBinding": "core.roles",
@@ -149,10 +169,16 @@ _HOMES = {
     "SharedState": "core.state",
     "Limits": "core.usage",
     "Usage": "core.usage",
+    "BroadcastFlow": "graphs.broadcast",
     "MessageBus": "graphs.bus",
+    "CompositeFlow": "graphs.composite",
+    "DAGFlow": "graphs.dag",
+    "DelegationFlow": "graphs.delegation",
     "ControlFlow": "graphs.flow",
     "Flow": "graphs.flow",
     "LoopFlow": "graphs.loop",
+    "ParallelFlow": "graphs.parallel",
+    "ReflexionFlow": "graphs.reflexion",
     "END": "graphs.roletable",
     "FALLBACK": "graphs.roletable",
     "Role": "graphs.roletable",

@@ -33,8 +33,8 @@ class Event:
 
     `sequence` counts from 1 within the run, `time` is seconds since the epoch. `delta` is a piece
     of text the model wrote; where it writes a call, `tool` says of which and `args` is the piece
-    of JSON, beside a blank `delta`. `result` the run's result on its last event; other fields are set
-    where the type calls for them.
+    of JSON, beside a blank `delta`. `result` is the run's result on its last event; other fields are
+    set where the type calls for them.
     """
 
     type: EventType

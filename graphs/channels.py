@@ -61,7 +61,7 @@ class FlowState(TypedDict, total=False):
     steps: Steps
     writes: Annotated[list[dict[str, Any]], growing(add_items)]
     bus: Annotated[list[dict[str, Any]], growing(add_by_id)]
-    transcripts: Annotated[dict[str, list[AnyMessage]], growing(replace_by_key)]
+    transcripts: Annotated[dict[str, list[AnyMessage]], growing(replace_by_key, dict)]
     delivered: Annotated[list[str], growing(add_items)]
 
 

@@ -52,7 +52,7 @@ class Delegate:
         assert frame is not None
         chain = frame.snapshot.chain or (self.source,)
         if len(chain) > self.flow.max_depth:
-            told = f"limit max_depth={self.flow.max_depth} is used up: {' -> '.join((*chain, self.target))}"
+            told = f"limit max_depth={self.flow.max_depth} is used up: {' -> '.join(chain)}"
             scope.failure = ("delegation-limit", told)
             return told
         if (refusal := self._over_limit(runtime)) is not None:

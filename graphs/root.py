@@ -22,9 +22,11 @@ from ..core.state import SharedState, StateWrite, Values, fold
 from ..core.stored import Stored
 from ..core.usage import Usage
 from ..nodes.frame import Frame, RunScope, current_run
+from ..nodes.history import message_text
 from ..nodes.meter import Meter
 from ..nodes.pipeline import GLOBAL_NAMESPACE
 from ..nodes.request import shown
+from ..nodes.tools import RESOLVE
 from .binding import Bound
 from .channels import EMPTY_TURN, GIVEN, Turn
 from .flow import FlowEnd
@@ -201,5 +203,11 @@ def _answer(end: FlowEnd, state: Mapping[str, Any], snapshot: Snapshot) -> AIMes
     text = output if isinstance(output, str) else shown(output)
     last: StepRecord | None = next((s for s in reversed(snapshot.steps) if s.kind == "unit"), None)
     held = snapshot.transcript(last.path) if last else ()
-    same = next((m for m in reversed(held) if m.type == "ai" and m.content == text), None)
+    same = next((m for m in reversed(held) if isinstance(m, AIMessage) and _says(m, text)), None)
     return AIMessage(text, id=same.id if same else f"turn-{snapshot.turn}-answer")
+
+
+def _says(message: AIMessage, text: str) -> bool:
+    """Whether a reply is `text`, or gives it to `resolve`: that is how it was streamed."""
+    given = [value for call in message.tool_calls if call["name"] == RESOLVE for value in call["args"].values()]
+    return message_text(message) == text or given == [text]

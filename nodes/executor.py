@@ -50,6 +50,7 @@ async def execute_graph(
         return role.leave(await graph.ainvoke(entered, config, context=context), snapshot)
     spending = Spending(frame, await _spent_before(graph, entered))
     config = _foreign_config(unit, frame, runtime, spending)
+    config.pop("recursion_limit", None)  # a graph may have one of its own
 
     async def run() -> Execution:
         return role.leave(await graph.ainvoke(entered, config, context=context), snapshot)

@@ -49,8 +49,7 @@ class CallResult:
 
     def to_plain(self) -> dict[str, Any]:
         """The form in which a finished call waits for the others of its reply."""
-        return {
-            "message": self.message,
+        plain = {
             "output": self.output,
             "extra": list(self.extra),
             "returns": self.returns,
@@ -59,18 +58,20 @@ class CallResult:
             "inner": update_from(self.inner),
             "failure": self.failure,
         }
+        return {"message": self.message, **{name: value for name, value in plain.items() if value}}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], types: Types) -> CallResult:
+        failure = plain.get("failure")
         return cls(
             plain["message"],
-            plain["output"],
-            tuple(StateWrite(**write) for write in plain["writes"]),
-            tuple(message_from_plain(decode(m, "bus")) for m in plain["bus"]),
-            tuple(plain["extra"]),
-            plain["returns"],
-            delta_from(plain["inner"], types),
-            tuple(plain["failure"]) if plain["failure"] else None,
+            plain.get("output"),
+            tuple(StateWrite(**write) for write in plain.get("writes", ())),
+            tuple(message_from_plain(decode(message, "bus")) for message in plain.get("bus", ())),
+            tuple(plain.get("extra", ())),
+            plain.get("returns", False),
+            delta_from(plain.get("inner", {}), types),
+            (failure[0], failure[1]) if failure else None,
         )
 
 

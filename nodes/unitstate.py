@@ -6,6 +6,7 @@ step; `ending` is set once, by the step that ends the unit.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any, Literal, TypedDict
@@ -16,13 +17,19 @@ from langgraph.channels import BinaryOperatorAggregate, DeltaChannel
 from ..core.outcome import Reason, StopReason
 from ..core.usage import Usage
 
-DELTA_CHANNELS = True
-"""Keep growing lists as deltas (beta in LangGraph). False falls back to whole lists."""
+DELTA_CHANNELS = os.environ.get("PLAIT_DELTA_CHANNELS", "1") != "0"
+"""Keep growing lists as deltas (beta in LangGraph); the variable set to 0 falls back to whole lists."""
 
 
-def growing(reducer: Any) -> Any:
-    """A list channel whose checkpoints hold only what was added."""
-    return DeltaChannel(reducer) if DELTA_CHANNELS else BinaryOperatorAggregate(list, _pairwise(reducer))
+SNAPSHOT_EVERY = 1000
+"""Updates after which a delta channel is written whole, to bound what a resume has to replay."""
+
+
+def growing(reducer: Any, kind: type = list) -> Any:
+    """A channel for a list or dict that grows, whose checkpoints hold only what was added."""
+    if DELTA_CHANNELS:
+        return DeltaChannel(reducer, snapshot_frequency=SNAPSHOT_EVERY)
+    return BinaryOperatorAggregate(kind, _pairwise(reducer))
 
 
 def _pairwise(reducer: Any) -> Any:

@@ -395,7 +395,7 @@ async def test_a_thread_tells_its_last_result_state_and_history() -> None:
     assert await thread.state() == {"key": 1}
     assert await thread.state("session") == {}
     assert list(await thread.interrupts()) == []
-    assert [snapshot.next for snapshot in await thread.history()][0] == ()
+    assert (await thread.history())[0].next == ()
     assert len(await thread.history(limit=1)) == 1
 
 

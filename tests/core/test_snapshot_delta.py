@@ -56,8 +56,20 @@ def test_records_below_a_path() -> None:
 
 def test_a_record_survives_its_plain_form() -> None:
     call = ToolCallRecord("1", "look", {"x": [1, None]}, "full text", ok=False)
-    whole = record("a", {"k": 1}, status="partial", reason="limit", message="m", text="t", tool_calls=(call,),
-                   usage=Usage(1, 2), started_at=1.5, attempt=2, metadata={"failed_at": "a/b"}, ends=True)  # fmt: skip
+    whole = record(
+        "a",
+        {"k": 1},
+        status="partial",
+        reason="limit",
+        message="m",
+        text="t",
+        tool_calls=(call,),
+        usage=Usage(1, 2),
+        started_at=1.5,
+        attempt=2,
+        metadata={"failed_at": "a/b"},
+        ends=True,
+    )
     assert StepRecord.from_plain(whole.to_plain()) == whole
 
 

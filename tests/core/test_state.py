@@ -169,12 +169,17 @@ def test_a_key_is_a_text_that_is_not_empty(key: Any) -> None:
 # Transactions
 
 
-def test_a_transaction_that_raises_leaves_nothing_behind() -> None:
-    state = SharedState({"workflow": {"a": 1}})
-    with pytest.raises(ZeroDivisionError), state.transaction():
+def write_and_fail(state: SharedState) -> None:
+    with state.transaction():
         state.set("a", 2)
         state.scope("session").set("b", 1)
         raise ZeroDivisionError
+
+
+def test_a_transaction_that_raises_leaves_nothing_behind() -> None:
+    state = SharedState({"workflow": {"a": 1}})
+    with pytest.raises(ZeroDivisionError):
+        write_and_fail(state)
     assert (state.snapshot(), state.writes) == ({"a": 1}, [])
 
 

@@ -5,8 +5,19 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import BaseModel, create_model
 
-from plait import DefinitionChanged, LoopFlow, RouterFlow, RunError, ToolRuntime, Workflow, WorkflowUnit, step
+from plait import (
+    ClassChanged,
+    DefinitionChanged,
+    LoopFlow,
+    RouterFlow,
+    RunError,
+    ToolRuntime,
+    Workflow,
+    WorkflowUnit,
+    step,
+)
 from plait.testing import ScriptedModel, call, fail
 
 
@@ -141,3 +152,18 @@ async def test_a_changed_function_step_is_named() -> None:
     )
     with pytest.raises(DefinitionChanged, match="one"):
         await other.resume("t", "yes")
+
+
+async def test_a_class_that_is_gone_stops_the_resume_and_is_named() -> None:
+    def made(name: str) -> type[BaseModel]:
+        return create_model(name, x=(int, ...), __module__=__name__)
+
+    def flow(output: type[BaseModel]) -> Any:
+        return WorkflowUnit("a", output=output) >> WorkflowUnit("b", tools=[ask])
+
+    saver, script = InMemorySaver(), {"a": [call("resolve", x=1)], "b": PAUSING}
+    first = Workflow(flow(made("Old")), model=ScriptedModel(script), checkpointer=saver)
+    await first.run("go", thread_id="t")
+    with pytest.raises((ClassChanged, DefinitionChanged), match=r"Old|a"):
+        await Workflow(flow(made("New")), model=ScriptedModel(script), checkpointer=saver).resume("t", "yes")
+    assert (await first.resume("t", "yes")).steps[0].output == first.bound.units["a"].output(x=1)

@@ -1,4 +1,4 @@
-"""A failed thread goes on in a new process from the unit that failed, with its transcript and fresh limits."""
+"""A failed thread goes on in a new process from the unit that failed, with transcript and fresh limits."""
 
 from pathlib import Path
 from typing import Any

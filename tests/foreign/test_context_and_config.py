@@ -111,8 +111,11 @@ async def test_a_context_schema_makes_the_context_of_plain_data() -> None:
 
 async def test_the_outer_graphs_context_reaches_tools_through_as_node() -> None:
     unit = WorkflowUnit("u", tools=TOOLS)
-    node = unit.as_node(lambda state: "go", lambda values: {"seen": values["steps"][0]["tool_calls"][0]["output"]},
-                        model=ScriptedModel(calls("call_graph")))  # fmt: skip
+    node = unit.as_node(
+        lambda state: "go",
+        lambda values: {"seen": values["steps"][0]["tool_calls"][0]["output"]},
+        model=ScriptedModel(calls("call_graph")),
+    )
     builder = StateGraph(Inner, context_schema=User)
     builder.add_node("unit", node)
     builder.add_edge(START, "unit")

@@ -60,7 +60,7 @@ def test_xray_shows_nested_flows_to_any_depth() -> None:
 @pytest.mark.parametrize("xray", [False, True])
 def test_mermaid_text_names_the_units_and_needs_no_network(xray: bool) -> None:
     mermaid = drawn(RouterFlow(pick, {"a": one, "b": two >> three}), xray=xray).draw_mermaid()
-    assert mermaid.startswith("---\nconfig") or mermaid.startswith("%%{init") or "graph TD" in mermaid
+    assert "graph TD" in mermaid
     for name in ("pick", "a", "b"):
         assert name in mermaid
     assert ("think" in mermaid) is xray

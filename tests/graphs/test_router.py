@@ -56,9 +56,13 @@ async def test_a_label_in_plain_text_will_do() -> None:
 
 @pytest.mark.parametrize(
     ("output", "said"),
-    [(Route, {"route": "bill", "why": "money"}), (Kind, {"value": "bill"}), (Literal["bill", "chat"], {"value": "bill"}),
-     (Loose, {"route": "Bill"})],
-)  # fmt: skip
+    [
+        (Route, {"route": "bill", "why": "money"}),
+        (Kind, {"value": "bill"}),
+        (Literal["bill", "chat"], {"value": "bill"}),
+        (Loose, {"route": "Bill"}),
+    ],
+)
 async def test_the_label_is_found_in_any_schema(output: Any, said: dict[str, str]) -> None:
     assert await paths(RouterFlow(pick.with_(output=output), HANDLERS), call("resolve", said)) == [
         "pick",

@@ -1,4 +1,4 @@
-"""Whatever a model replies, a run ends in a typed outcome, its requests keep the rules, its state survives."""
+"""Whatever a model replies, a run ends in a typed outcome, its requests keep the rules, its state lasts."""
 
 from __future__ import annotations
 
@@ -95,8 +95,19 @@ async def ended(flow: Any, script: list[Said]) -> tuple[RunResult, ScriptedModel
 
 def told(result: RunResult) -> list[str]:
     """What a result says, as text: a number that is no number equals nothing, its text does."""
-    return [repr(part) for part in (result.outcome, result.reason, result.stored, result.state, result.messages,
-                                    result.bus, result.steps, result.usage)]  # fmt: skip
+    return [
+        repr(part)
+        for part in (
+            result.outcome,
+            result.reason,
+            result.stored,
+            result.state,
+            result.messages,
+            result.bus,
+            result.steps,
+            result.usage,
+        )
+    ]
 
 
 @pytest.mark.parametrize("kind", UNITS)

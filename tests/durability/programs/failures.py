@@ -1,4 +1,4 @@
-"""A sequence in a router in a loop whose third unit fails in the first process and is mended in the second."""
+"""A sequence in a router in a loop: its third unit fails in one process and is mended in the next."""
 
 import json
 import sys
