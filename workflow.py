@@ -25,6 +25,7 @@ from .graphs.bus import MessageBus
 from .graphs.compile import Graph, compile_root
 from .graphs.drive import Drive
 from .graphs.foreign import Enter, Leave, node_of
+from .graphs.region import Scheduling
 from .graphs.result import RunResult
 from .graphs.roletable import WorkflowDefinition, role_table
 from .graphs.run import Run
@@ -40,7 +41,8 @@ class Workflow:
     `overrides` are adapters by unit id. `state` is a pydantic model, dataclass or TypedDict that
     types the shared state. `checkpointer` and `store` are `"memory"`, `"sqlite:///FILE"`,
     `"postgresql://…"`, or any saver or store; without a checkpointer threads live in memory.
-    `limits` cover every unit.
+    `limits` cover every unit; `max_concurrency` bounds the units and steps that run at a time in one
+    run; `scheduling` is how flows with parallel parts are run where they do not say so themselves.
 
     The definition is checked at once: raises DefinitionError with every fault. A workflow may
     serve many threads at a time. It opens what it needs for each run; `async with workflow` keeps
@@ -59,6 +61,8 @@ class Workflow:
         checkpointer: Any = None,
         store: Any = None,
         limits: Limits | None = None,
+        max_concurrency: int | None = None,
+        scheduling: Scheduling = "eager",
         plane: Plane = EMPTY_PLANE,
         name: str = "workflow",
     ) -> None:
@@ -74,11 +78,15 @@ class Workflow:
             "checkpointer": checkpointer,
             "store": store,
             "limits": limits,
+            "max_concurrency": max_concurrency,
+            "scheduling": scheduling,
             "plane": plane,
             "name": name,
         }
         adapters = AdapterBinding(adapter, overrides or {})
-        binding = Binding(adapters, resolve_model(model), state, limits, resolve_model)
+        binding = Binding(
+            adapters, resolve_model(model), state, limits, resolve_model, scheduling, max_concurrency
+        )
         self.bound: Bound = bind(as_part(flow), binding)
         self.name = name
         self.bus = MessageBus()

@@ -81,7 +81,7 @@ def read(text: str, *, answer: Answer = "object") -> Written:
 
 
 def _action(said: str, start: int) -> Written:
-    """The call whose name begins at `start`: its input ends with its JSON, or where the next form begins."""
+    """The call whose name begins at `start`. Its input ends with its JSON, or where the next form begins."""
     line_end = _end(said, "\n", start)
     name = said[start:line_end].strip().strip("`*\"' ")
     given = ACTION_INPUT.search(said, start)
@@ -164,8 +164,9 @@ def _observed(rendered: list[BaseMessage], message: ToolMessage, names: Mapping[
 
 def _rewritten(message: AIMessage, names: Mapping[str, str]) -> str:
     forms = [
-        f"Action: {names.get(c['name'], c['name'])}\nAction Input: {json.dumps(c['args'], ensure_ascii=False)}"
-        for c in message.tool_calls
+        f"Action: {names.get(call['name'], call['name'])}\n"
+        f"Action Input: {json.dumps(call['args'], ensure_ascii=False)}"
+        for call in message.tool_calls
     ]
     return "\n\n".join(forms)
 

@@ -22,9 +22,7 @@ class TextReactAdapter(ReactAdapter):
 
     def for_unit(self, unit: WorkflowUnit[Any], labels: Labels | None = None) -> ReactRole:
         model = resolve_model(self.model if unit.model is None else unit.model, unit.thinking_level)
-        seen = TextProtocol(
-            model, names=_own_names(unit), strict_alternation=unit.strict_alternation
-        )
+        seen = TextProtocol(model, names=_own_names(unit), strict_alternation=unit.strict_alternation)
         return ReactRole(unit, seen, labels)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from itertools import chain
 from typing import Any, TypeVar
 
 from langchain_core.messages import BaseMessage
@@ -58,6 +58,21 @@ def compose(first: Delta, then: Delta) -> Delta:
     )
 
 
+def compose_all(deltas: Iterable[Delta]) -> Delta:
+    """What doing all of them in their order did; `compose` folded over them, in one pass."""
+    done = list(deltas)
+    transcripts: dict[str, tuple[BaseMessage, ...]] = {}
+    for delta in done:
+        transcripts.update(delta.transcripts)
+    return Delta(
+        steps=by_id((), chain.from_iterable(delta.steps for delta in done)),
+        writes=tuple(chain.from_iterable(delta.writes for delta in done)),
+        bus=by_id((), chain.from_iterable(delta.bus for delta in done)),
+        transcripts=transcripts,
+        delivered=tuple(dict.fromkeys(chain.from_iterable(delta.delivered for delta in done))),
+    )
+
+
 def merge(deltas: Sequence[Delta], schema: StateSchema = UNTYPED) -> Delta:
     """What steps that do not depend on each other did, given in declaration order.
 
@@ -65,7 +80,7 @@ def merge(deltas: Sequence[Delta], schema: StateSchema = UNTYPED) -> Delta:
     """
     for key, paths in conflicts([delta.writes for delta in deltas], schema).items():
         raise StateConflict(key, paths)
-    return reduce(compose, deltas, Delta())
+    return compose_all(deltas)
 
 
 def by_id(old: Iterable[_Item], new: Iterable[_Item]) -> tuple[_Item, ...]:

@@ -33,7 +33,15 @@ class Part:
         """A node function for any StateGraph: see `plait.graphs.foreign.as_node`."""
         return _graphs("foreign").as_node(self, enter, leave, **options)
 
+    def draw(self) -> Any:
+        """A picture of this part: `.mermaid`, `.svg`, and what a notebook shows. See `plait.view`."""
+        return _named("view.drawing").Drawing(self)
+
 
 def _graphs(module: str) -> Any:
+    return _named(f"graphs.{module}")
+
+
+def _named(module: str) -> Any:
     package = __package__.rpartition(".")[0]
-    return import_module(f"{package}.graphs.{module}")
+    return import_module(f"{package}.{module}")

@@ -79,6 +79,11 @@ class Snapshot:
         found = [step for step in self.steps if step.path == path and step.is_final]
         return found[-1] if found else None
 
+    @property
+    def final(self) -> Mapping[str, StepRecord]:
+        """The newest record that counts, by path: `record` for many paths at once."""
+        return {step.path: step for step in self.steps if step.is_final}
+
     def attempts(self, path: str) -> tuple[StepRecord, ...]:
         """All records at `path`, those that a resume took up again included."""
         return tuple(step for step in self.steps if step.path == path)

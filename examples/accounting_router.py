@@ -16,7 +16,6 @@ import tempfile
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from plait import PlaitError, Workflow
 from plait.examples.accounting import report
@@ -25,12 +24,10 @@ from plait.examples.accounting.reading import Unclear
 from plait.examples.accounting.report import Failed, Reply
 from plait.examples.accounting.scripted import scripted_model
 from plait.examples.accounting.units import Books, accounting_workflow
+from plait.examples.models import chosen_model
 
 DEMO_MESSAGES = Path(__file__).parent / "data" / "messages.txt"
 DEMO_DAY = dt.date(2026, 11, 30)
-DEFAULT_MODEL = "gpt-5-mini"
-
-NO_KEY = "No OPENAI_API_KEY: running on the embedded scripted model, which reads by fixed rules."
 EPILOG = """With OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL) a real model does the work.
 Exit status: 0 when at least one message was understood and none failed, 1 otherwise, 2 for wrong usage."""
 
@@ -43,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             messages = _messages(args)
             ledger = _ledger(args.ledger or Path(folder if args.demo else "") / "ledger.db")
-            model, notice = _model()
+            model, notice = chosen_model(scripted_model)
             workflow = accounting_workflow(model, checkpointer=args.checkpointer)
         except (PlaitError, ValueError, OSError) as error:
             parser.error(str(error))
@@ -88,16 +85,6 @@ def _ledger(path: Path) -> Ledger:
         return Ledger(path)
     except sqlite3.Error as error:
         raise ValueError(f"ledger {path}: {error}") from error
-
-
-def _model() -> tuple[Any, str]:
-    """The model to run on, and the line that says so."""
-    if not os.environ.get("OPENAI_API_KEY"):
-        return scripted_model(), NO_KEY
-    from langchain_openai import ChatOpenAI
-
-    name = os.environ.get("OPENAI_MODEL") or DEFAULT_MODEL
-    return ChatOpenAI(model=name, base_url=os.environ.get("OPENAI_BASE_URL") or None), f"Running on {name}."
 
 
 def _until_stopped(workflow: Workflow, messages: list[str], books: Books, thread: str) -> int:

@@ -122,7 +122,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     source = DEMO if args.demo else args.file
     given = source.read_text(encoding="utf-8-sig").splitlines() if source else None
     try:
-        failed = asyncio.run(_talk_over(chat_workflow(model, checkpointer=args.checkpointer), given, args.thread))
+        failed = asyncio.run(
+            _talk_over(chat_workflow(model, checkpointer=args.checkpointer), given, args.thread)
+        )
     except KeyboardInterrupt:
         return 130
     return int(failed)

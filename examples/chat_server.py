@@ -22,7 +22,7 @@ from typing import Any, cast
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
-from plait import Event, MissingExtra, PlaitError, Run, RunResult, Workflow
+from plait import Event, MissingExtra, PlaitError, Run, RunError, RunResult, Workflow
 from plait.examples.chat import chat_workflow, chosen_model
 
 HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
@@ -73,7 +73,10 @@ class Chats:
         """The last turn's result; one that a crash cut off is finished first."""
         known = await self._known(user)
         if known is not None and known.outcome == "cancelled":
-            return await self._workflow.resume(user)
+            try:
+                return await self._workflow.resume(user)
+            except RunError as error:  # it failed, which its user may read like any other result
+                known = error.result
         return known
 
     async def _known(self, user: str) -> RunResult | None:
@@ -94,7 +97,9 @@ def create_app(workflow: Workflow) -> Any:
 
     class Message(BaseModel):
         text: str = Field(min_length=1)
-        id: str = Field(min_length=1, description="the client's own; the same when it sends the message again")
+        id: str = Field(
+            min_length=1, description="the client's own; the same when it sends the message again"
+        )
 
     @asynccontextmanager
     async def opened(_: FastAPI) -> AsyncIterator[None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 from ..core.codec import registry_of
 from ..core.errors import DefinitionError, Fault
@@ -50,20 +50,26 @@ class Binding:
     scheduling: Scheduling = "eager"
     max_concurrency: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.max_concurrency is not None and self.max_concurrency < 1:
+            raise DefinitionError(f"max_concurrency must be at least 1, got {self.max_concurrency}")
+        if self.scheduling not in get_args(Scheduling):
+            known = ", ".join(get_args(Scheduling))
+            raise DefinitionError(f"scheduling={self.scheduling!r} is unknown; there are: {known}")
+
     def role(self, unit: WorkflowUnit[Any], labels: Labels | None = None) -> Any:
-        """How `unit` is executed: its own adapter, an override, its model, the default."""
-        adapter = unit.adapter or self.adapters.overrides.get(unit.id)
-        if adapter is None and unit.model is not None:
-            return ReactRole(unit, self.resolve(unit.model, unit.thinking_level), labels)
-        adapter = adapter or self.adapters.default
+        """How `unit` is executed: an override by its id, its own adapter, the default, else the ReAct
+        loop on its own model or the workflow's."""
+        adapter = self.adapters.overrides.get(unit.id) or unit.adapter or self.adapters.default
         if adapter is not None:
             whole = getattr(adapter, "for_unit", None)
             return whole(unit, labels) if whole else role_of(adapter, unit, labels)
-        if self.model is None:
+        model = self.model if unit.model is None else unit.model
+        if model is None:
             raise DefinitionError(
                 [Fault(unit.id, "no model: give Workflow(model=…), an adapter, or the unit's own")]
             )
-        return ReactRole(unit, self.resolve(self.model, unit.thinking_level), labels)
+        return ReactRole(unit, self.resolve(model, unit.thinking_level), labels)
 
 
 @dataclass(frozen=True)
@@ -117,6 +123,7 @@ def walk(part: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def bind(flow: Any, binding: Binding) -> Bound:
     """Check the definition. Raises DefinitionError with every fault, before anything runs."""
     faults = [
+        *_override_faults(flow, binding),
         *_id_faults(flow),
         *_same_id_faults(flow),
         *_label_faults(flow),
@@ -126,6 +133,12 @@ def bind(flow: Any, binding: Binding) -> Bound:
     if faults:
         raise DefinitionError(faults)
     return Bound(flow, binding)
+
+
+def _override_faults(flow: Any, binding: Binding) -> list[Fault]:
+    ids = {part.id for _, part in walk(flow) if isinstance(part, WorkflowUnit)}
+    unknown = sorted(set(binding.adapters.overrides) - ids)
+    return [Fault("", f"overrides name {name!r}, which is no unit of the flow") for name in unknown]
 
 
 def _id_faults(flow: Any) -> list[Fault]:

@@ -103,14 +103,14 @@ def _runners(place: Place) -> dict[str, Runner]:
     for key, part in flow.parts.items():
         is_delegating = isinstance(flow, DelegationFlow) and bool(flow.delegates_of(key))
         made = delegating(flow, key, runners) if is_delegating else part
-        runners[key] = _runner(key, made, place, takes_slot=not is_delegating)
+        runners[key] = _runner(key, made, place)
     return runners
 
 
-def _runner(key: str, part: Any, place: Place, *, takes_slot: bool = True) -> Runner:
+def _runner(key: str, part: Any, place: Place) -> Runner:
     if isinstance(part, WorkflowUnit):
         role = place.bound.binding.role(part, place.flow.reading(key))
-        return unit_runner(part, role, place.bound, takes_slot=takes_slot)
+        return unit_runner(part, role, place.bound)
     if isinstance(part, FunctionStep):
         return step_runner(part, place.bound)
     if isinstance(part, Region):

@@ -14,9 +14,9 @@ from ..core.records import StepRecord
 from ..core.snapshot import Input, Snapshot
 from ..nodes.labels import Labels
 from ..nodes.unit import WorkflowUnit
-from .executors import Executors, planner_path
+from .executors import Executors, as_plan, planner_path
 from .flow import END, START, Edge, Flow, FlowEnd, Visit, as_input, end_of, key_of, keyed
-from .region import UNDONE, OnFailure, Scheduling, input_of
+from .region import UNDONE, OnFailure, Scheduling, input_of, option_faults
 from .step import as_part
 
 STEPS = "steps"
@@ -139,7 +139,7 @@ class DAGFlow(Flow):
                 return (
                     Visit(self.planner_key, planner_path(snapshot, self.planner_key, 1), snapshot.inputs),
                 )
-            if planned[-1].status in UNDONE or planned[-1].ends:
+            if planned[-1].status in UNDONE or planned[-1].ends or self._plan_fault(planned[-1]):
                 return ()
             if len(ran) == len(planned) and self._asks_again(snapshot, planned, ran):
                 path = planner_path(snapshot, self.planner_key, len(planned) + 1)
@@ -154,7 +154,18 @@ class DAGFlow(Flow):
             end = end_of(planned[-1])
             unplanned = self.dependencies is None and end.reason in ("invalid-resolve", "no-resolve")
             return FlowEnd("failed", "bad-plan", end.message, end.path, text=end.text) if unplanned else end
+        if planned and (fault := self._plan_fault(planned[-1])):
+            return FlowEnd("failed", "bad-plan", fault, planned[-1].path, text=planned[-1].text)
         return end_of(ran[-1]) if ran else FlowEnd()
+
+    def _plan_fault(self, planned: StepRecord) -> str | None:
+        """Why a planner's output is no plan, as far as the planner itself was not told."""
+        if self.dependencies is not None:
+            return None
+        try:
+            return plan_fault(as_plan(planned.output), tuple(self.executors))
+        except (AttributeError, KeyError, TypeError, ValueError):
+            return f"the planner gave no plan but {planned.output!r:.200}"
 
     def _plannings(self, snapshot: Snapshot) -> list[StepRecord]:
         found: list[StepRecord] = []
@@ -190,7 +201,7 @@ class DAGFlow(Flow):
         where = self.id or self.type
         needs: Mapping[str, tuple[str, ...]] = self.dependencies or {}
         named = set(needs) | {need for needed in needs.values() for need in needed}
-        faults = [
+        faults = option_faults(self) + [
             Fault(where, f"dependencies name {key!r}, which is no executor")
             for key in named - set(self.executors)
         ]

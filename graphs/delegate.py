@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -85,7 +86,8 @@ class Delegate:
         snapshot = replace(frame.snapshot.at(own, ()), chain=chain)
         runner = self.runners[self.target]
         visit = Visit(self.target, path, task=task)
-        done = await runner.visit(visit, frame.at(snapshot), runtime.call.runtime, runner.graph)
+        async with _lent(frame):
+            done = await runner.visit(visit, frame.at(snapshot), runtime.call.runtime, runner.graph)
         steps = tuple(replace(s, delegated_by=caller) if s.path == path else s for s in done.steps)
         return replace(done, steps=steps), next(s for s in reversed(steps) if s.path == path)
 
@@ -95,7 +97,9 @@ class Delegate:
             runtime.call.failure = ("delegation-limit", record.message)
         if record.status in ("failed", "cancelled", "skipped"):
             said = f"; its last text: {record.text}" if record.text else ""
-            raise ToolFailed(f"{self.target} {record.status} ({record.reason}): {record.message}{said}")
+            why = f" ({record.reason})" if record.reason else ""
+            told = f": {record.message}" if record.message else ""
+            raise ToolFailed(f"{self.target} {record.status}{why}{told}{said}")
         output = record.output
         if output is None or output == "":
             raise ToolFailed(
@@ -103,9 +107,16 @@ class Delegate:
             )
         return shown(output)
 
+    @property
+    def _remembers(self) -> bool:
+        """Whether the source begins with what it said in earlier passes and turns."""
+        return bool(self.flow.parts[self.source].memory != "none")
+
     def _over_limit(self, runtime: ToolRuntime) -> str | None:
         """Why no more may be delegated; a second try after being told ends the unit."""
-        rounds = [_delegations(m) for m in runtime.state["messages"] if isinstance(m, AIMessage)]
+        remembered = len(runtime.snapshot.transcript(runtime.snapshot.path))
+        new = runtime.state["messages"][remembered if self._remembers else 0 :]
+        rounds = [_delegations(m) for m in new if isinstance(m, AIMessage)]
         before = sum(rounds[:-1])
         if before + rounds[-1] <= self.flow.max_delegations:
             return None
@@ -125,6 +136,11 @@ def delegating(flow: DelegationFlow, key: str, runners: Mapping[str, Runner]) ->
     if callable(given):
         return unit.with_(tools=lambda snapshot: [*given(snapshot), *tools])
     return unit.with_(tools=[*given, *tools])
+
+
+def _lent(frame: Frame) -> AbstractAsyncContextManager[None]:
+    """The caller's places are free while it waits for the one it has delegated to."""
+    return nullcontext() if frame.lease is None else frame.lease.lent()
 
 
 def _delegations(message: AIMessage) -> int:

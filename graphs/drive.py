@@ -17,7 +17,7 @@ from ..core.ports import EMPTY_PLANE, Emit, Plane, Publish, Question
 from ..core.state import SharedState, scope_key
 from ..nodes.frame import RunScope, current_run
 from .binding import Bound
-from .compile import Graph
+from .compile import ENTER, Graph
 from .result import CHANNELS, RunResult, question_from, result_from, unsaved
 from .root import RootPlace
 
@@ -108,7 +108,10 @@ class Drive:
         state = await self.state()
         if not state.values.get("turn"):
             raise PlaitError(f"there is no thread {self.thread_id!r}")
-        return result_from(self.bound, state.values, state.interrupts, self.thread_id)
+        values = dict(state.values)
+        if any(task.name == ENTER for task in state.tasks):  # a turn that broke off before it began
+            values |= {"steps": [], "bus": [], "outcome": "", "ended": {}}
+        return result_from(self.bound, values, state.interrupts, self.thread_id)
 
     async def shared(self, scope: str) -> dict[str, Any]:
         values = RootPlace(self.bound.root, self.bound).values((await self.state()).values)

@@ -54,10 +54,12 @@ class Executors(Region):
 
     def end(self, snapshot: Snapshot) -> FlowEnd:
         plan = self.plan(snapshot)
-        records = [record for step in plan if (record := snapshot.record(step.path)) is not None]
-        if self.aggregator_key is None or not records or records[-1].path != plan[-1].path:
+        ended = snapshot.final
+        records = [ended[step.path] for step in plan if step.path in ended]
+        aggregated = records.pop() if self.aggregator_key and len(records) == len(plan) else None
+        if aggregated is None or aggregated.status in ("skipped", "cancelled"):
             return self.judged(records, _collected(records, snapshot))
-        return self.judged(records[:-1], end_of(records[-1]))
+        return self.judged(records, end_of(aggregated), reduced=True)
 
     @cached_property
     def _declared_needs(self) -> dict[str, tuple[str, ...]]:
@@ -100,7 +102,7 @@ class Executors(Region):
             record = snapshot.record(planner_path(snapshot, self.planner_key, len(found) + 1))
             if record is None or record.status not in ("done", "partial"):
                 break
-            found.append(_as_plan(record.output))
+            found.append(as_plan(record.output))
         return found
 
 
@@ -134,7 +136,7 @@ def _numbered(path: str, number: int) -> str:
     return path if number == 1 else pass_of(path, number)
 
 
-def _as_plan(output: Any) -> Plan:
+def as_plan(output: Any) -> Plan:
     """The planner's output as a Plan; a type of the user's own must have the same fields."""
     if isinstance(output, Plan):
         return output

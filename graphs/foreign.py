@@ -12,6 +12,7 @@ from ..core.roles import AdapterBinding, AdapterFn
 from ..core.usage import Limits
 from .binding import Binding, bind
 from .compile import Graph, compile_root
+from .region import Scheduling
 
 Enter = Callable[[Any], Any]
 Leave = Callable[[dict[str, Any]], Any]
@@ -25,6 +26,8 @@ def compile_part(
     overrides: Mapping[str, AdapterFn] | None = None,
     state: Any = None,
     limits: Limits | None = None,
+    max_concurrency: int | None = None,
+    scheduling: Scheduling = "eager",
     context_schema: type | None = None,
     name: str = "workflow",
     **langgraph_options: Any,
@@ -34,7 +37,10 @@ def compile_part(
     Other options (`checkpointer`, `store`, `cache`, `interrupt_before`, `interrupt_after`,
     `debug`) are those of LangGraph's `compile`. Raises DefinitionError with every fault.
     """
-    binding = Binding(AdapterBinding(adapter, overrides or {}), model, state, limits)
+    adapters = AdapterBinding(adapter, overrides or {})
+    binding = Binding(
+        adapters, model, state, limits, scheduling=scheduling, max_concurrency=max_concurrency
+    )
     return compile_root(bind(part, binding), context_schema, name, **langgraph_options)
 
 

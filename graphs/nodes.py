@@ -46,7 +46,6 @@ def part_node(key: str, runner: Runner, place: Place) -> NodeFunction:
         frame = await place.frame(state, runtime)
         visit = _visit(key, state.get("visit"), place, frame.snapshot)
         delta = await runner.visit(visit, frame, runtime, graph)
-        frame.run.records.update((record.id, record) for record in delta.steps)
         return place.update(delta, state)
 
     return node

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 from ..core.conditions import field as output_field
-from ..core.errors import DefinitionError, Fault, RunError
+from ..core.errors import DefinitionError, Fault, RunError, ValueRefused
 from ..core.paths import join
 from ..core.records import StepRecord
 from ..core.snapshot import Input, Snapshot
 from ..core.stored import Stored
 from .flow import END, START, Edge, Flow, FlowEnd, end_of, key_of, keyed, path_of
-from .region import Planned, Region, input_of, is_lost
+from .region import UNDONE, Planned, Region, input_of, is_lost
 from .step import as_part
 
 Over = Callable[[Snapshot], Sequence[Any]] | output_field | str
@@ -75,12 +75,14 @@ class _Beside(Region):
         return self.quorum is not None and sum(r.status == "done" for r in finished) >= self.quorum
 
     def end(self, snapshot: Snapshot) -> FlowEnd:
-        records = [r for step in self.steps(snapshot) if (r := snapshot.record(step.path)) is not None]
-        reduced = snapshot.record(path_of(snapshot, self.reducer_key)) if self.reducer_key else None
+        ended = snapshot.final
+        records = [ended[step.path] for step in self.steps(snapshot) if step.path in ended]
         if self.is_enough(records):
-            records = [record for record in records if record.status not in ("failed", "cancelled")]
-        good = end_of(reduced) if reduced is not None else self._collected(records, snapshot)
-        return self.judged(records, good)
+            records = [record for record in records if record.status not in UNDONE]
+        reduced = ended.get(path_of(snapshot, self.reducer_key)) if self.reducer_key else None
+        if reduced is None or reduced.status in ("skipped", "cancelled"):
+            return self.judged(records, self._collected(records, snapshot))
+        return self.judged(records, end_of(reduced), reduced=True)
 
     def _collected(self, records: Sequence[StepRecord], snapshot: Snapshot) -> FlowEnd:
         raise TypeError(f"{type(self).__name__} must define what it gives without a reducer")
@@ -108,6 +110,9 @@ class ParallelFlow(_Beside):
         for name, value in {**known, **options, "members": named}.items():
             object.__setattr__(self, name, value)
         self.__post_init__()
+        if self.quorum is not None and self.quorum > len(named):
+            told = f"quorum={self.quorum} can never be reached by {len(named)} parts"
+            raise DefinitionError([Fault(self.id or self.type, told)])
 
     @staticmethod
     def map(part: Any, over: Over, **options: Any) -> MapFlow:
@@ -166,15 +171,50 @@ class MapFlow(_Beside):
         return (path or key) if self.is_single else path
 
     def steps(self, snapshot: Snapshot) -> tuple[Planned, ...]:
-        own = snapshot.path or self.segment
-        key = key_of(self.part)
+        opened = snapshot.record(self._opening_path(snapshot))
+        items = () if opened is None or opened.output is None else opened.output
+        own, key = self._own(snapshot), key_of(self.part)
         return tuple(
             Planned(f"{own}{{{number}}}", key, inputs=(Input("item", item),))
-            for number, item in enumerate(self.items(snapshot))
+            for number, item in enumerate(items)
         )
 
+    def opening(self, snapshot: Snapshot) -> StepRecord | None:
+        """The items, read once: what runs may change what they were read from."""
+        path = self._opening_path(snapshot)
+        if snapshot.record(path) is not None:
+            return None
+        record = StepRecord(path, self.segment, "flow", "skipped", attempt=len(snapshot.attempts(path)) + 1)
+        try:
+            items = list(self.items(snapshot))
+            return replace(record, stored=Stored.of(items, f"items of {path}", snapshot.schema.types))
+        except ValueRefused as error:
+            return replace(record, status="failed", reason="refused-value", message=str(error))
+        except Exception as error:
+            told = f"over={self.over!r} raised {type(error).__name__}: {error}"
+            told = str(error) if isinstance(error, RunError) else told
+            return replace(record, status="failed", reason="error", message=told)
+
+    def end(self, snapshot: Snapshot) -> FlowEnd:
+        opened = snapshot.record(self._opening_path(snapshot))
+        if opened is not None and opened.status == "failed":
+            return FlowEnd("failed", opened.reason, opened.message, self._own(snapshot))
+        return super().end(snapshot)
+
+    def is_stopped(self, snapshot: Snapshot) -> bool:
+        opened = snapshot.record(self._opening_path(snapshot))
+        return (opened is not None and opened.status == "failed") or super().is_stopped(snapshot)
+
+    def _own(self, snapshot: Snapshot) -> str:
+        """Where the map stands; one that has no place of its own is named by its part."""
+        is_bare = not snapshot.path or (self.is_single and snapshot.path.startswith("["))
+        return join(snapshot.path, self.segment) if is_bare else snapshot.path
+
+    def _opening_path(self, snapshot: Snapshot) -> str:
+        return f"{self._own(snapshot)}{{}}"
+
     def items(self, snapshot: Snapshot) -> Sequence[Any]:
-        """The items, read anew from the Snapshot. Raises RunError when there is no such sequence."""
+        """The items as the Snapshot has them. Raises RunError when there is no such sequence."""
         if isinstance(self.over, str):
             found = snapshot.state.get(self.over)
         elif isinstance(self.over, output_field):
@@ -183,7 +223,7 @@ class MapFlow(_Beside):
             found = self.over(snapshot)
         if isinstance(found, str | bytes | Mapping) or not isinstance(found, Sequence | set | frozenset):
             told = f"over={self.over!r} gave {type(found).__name__}, not a list of items"
-            raise RunError(told, path=snapshot.path or self.segment)
+            raise RunError(told)
         return list(found)
 
     def _collected(self, records: Sequence[StepRecord], snapshot: Snapshot) -> FlowEnd:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from ..core.bus import BusMessage
 from ..core.errors import DefinitionError, Fault, StateConflict
@@ -15,7 +15,7 @@ from ..core.records import StepRecord
 from ..core.snapshot import Input, Snapshot
 from ..core.state import StateWrite
 from ..core.stateschema import StateSchema
-from .flow import Flow, FlowEnd, Visit
+from .flow import Flow, FlowEnd, Visit, end_of
 
 OnFailure = Literal["finish", "fail_fast", "require_all"]
 Scheduling = Literal["eager", "superstep"]
@@ -46,8 +46,8 @@ class Region(Flow):
     `on_failure`: `finish` lets the others finish, skips what depended on the failed step and ends
     `partial`; `fail_fast` cancels the others; `require_all` lets them finish, then fails.
     `scheduling`: `eager` starts each step when its own needs are met; `superstep` leaves it to
-    LangGraph's supersteps, for step-by-step debugging. `max_concurrency` bounds the units that
-    run at a time in it.
+    LangGraph's supersteps, for step-by-step debugging. `max_concurrency` bounds the units
+    and function steps that run at a time in it, at any depth.
     """
 
     on_failure: OnFailure = field(default="finish", kw_only=True)
@@ -56,9 +56,12 @@ class Region(Flow):
     type: ClassVar[str] = "region"
 
     def __post_init__(self) -> None:
-        if self.max_concurrency is not None and self.max_concurrency < 1:
-            told = f"max_concurrency must be at least 1, got {self.max_concurrency}"
-            raise DefinitionError([Fault(self.id or self.type, told)])
+        if faults := option_faults(self):
+            raise DefinitionError(faults)
+
+    def opening(self, snapshot: Snapshot) -> StepRecord | None:
+        """What is settled once, before the first plan, and kept with the run; None when nothing is left to."""
+        return None
 
     def plan(self, snapshot: Snapshot) -> tuple[Planned, ...]:
         """All steps known now, each after what it needs, in an order that never changes."""
@@ -72,9 +75,9 @@ class Region(Flow):
     def next(self, snapshot: Snapshot) -> tuple[Visit, ...]:
         if self.is_stopped(snapshot):
             return ()
-        plan = self.plan(snapshot)
-        waiting = [step for step in plan if snapshot.record(step.path) is None]
-        ready = [step for step in waiting if all(snapshot.record(need) for need in step.needs)]
+        ended = snapshot.final
+        waiting = [step for step in self.plan(snapshot) if step.path not in ended]
+        ready = [step for step in waiting if all(need in ended for need in step.needs)]
         return tuple(visit_of(step, snapshot) for step in ready)
 
     def is_stopped(self, snapshot: Snapshot) -> bool:
@@ -87,15 +90,21 @@ class Region(Flow):
 
     def records(self, snapshot: Snapshot) -> list[StepRecord]:
         """What has run of the plan, in its order."""
-        found = (snapshot.record(step.path) for step in self.plan(snapshot))
-        return [record for record in found if record is not None]
+        ended = snapshot.final
+        return [ended[step.path] for step in self.plan(snapshot) if step.path in ended]
 
-    def judged(self, records: Iterable[StepRecord], good: FlowEnd) -> FlowEnd:
-        """`good`, or what the failures among `records` make of it."""
+    def judged(self, records: Iterable[StepRecord], good: FlowEnd, *, reduced: bool = False) -> FlowEnd:
+        """`good`, or what `Finish` and the failures among `records` make of it.
+
+        `reduced`: a part that runs after all others has made `good` of whatever there was.
+        """
         ran = list(records)
+        finisher = next((record for record in ran if record.ends), None)
+        good = good if finisher is None else end_of(finisher)
         failed = next((record for record in ran if record.status in UNDONE and record.reason), None)
         failed = failed or next((record for record in ran if record.status in UNDONE), None)
-        if failed is not None and (self.on_failure != "finish" or not any(_is_good(r) for r in ran)):
+        is_lost_whole = not reduced and not any(_is_good(record) for record in ran)
+        if failed is not None and (self.on_failure != "finish" or is_lost_whole):
             return FlowEnd(
                 "failed", failed.reason or "error", failed.message, failure_path(failed), text=failed.text
             )
@@ -106,41 +115,63 @@ class Region(Flow):
         return replace(good, status="partial", reason=imperfect.reason, message=imperfect.message, path=where)
 
 
-def ancestors_of(step: Planned, plan: Iterable[Planned]) -> frozenset[str]:
-    """The paths of the steps that `step` depends on, near and far."""
-    by_path = {other.path: other for other in plan}
-    found: set[str] = set()
-    waiting = list(step.needs)
-    while waiting:
-        path = waiting.pop()
-        if path not in found and path in by_path:
-            found.add(path)
-            waiting.extend(by_path[path].needs)
-    return frozenset(found)
+def option_faults(flow: Any) -> list[Fault]:
+    """What is wrong with the options that flows with parallel parts share."""
+    where, limit = flow.id or flow.type, flow.max_concurrency
+    faults = [] if limit is None or limit >= 1 else [f"max_concurrency must be at least 1, got {limit}"]
+    for name, known in (("on_failure", get_args(OnFailure)), ("scheduling", (None, *get_args(Scheduling)))):
+        if (given := getattr(flow, name)) not in known:
+            choices = ", ".join(choice for choice in known if choice)
+            faults.append(f"{name}={given!r} is unknown; there are: {choices}")
+    return [Fault(where, told) for told in faults]
+
+
+class Ancestors:
+    """The paths of the steps that a step of a plan depends on, near and far, by its path."""
+
+    def __init__(self, plan: Iterable[Planned]) -> None:
+        self._needs = {step.path: step.needs for step in plan}
+
+    def __getitem__(self, path: str) -> frozenset[str]:
+        found: set[str] = set()
+        waiting = list(self._needs.get(path, ()))
+        while waiting:
+            need = waiting.pop()
+            if need not in found and need in self._needs:
+                found.add(need)
+                waiting.extend(self._needs[need])
+        return frozenset(found)
 
 
 def check_conflicts(plan: Sequence[Planned], writes: Iterable[StateWrite], schema: StateSchema) -> None:
     """Raise StateConflict when two steps, neither of which waits for the other, wrote one key
     that has no reducer."""
     writers: dict[str, dict[str, None]] = {}
+    replaced: set[str] = set()
     for write in writes:
         step = next((step for step in plan if is_below(write.path, step.path)), None)
-        if step is not None and not (write.operation == "merge" and schema.has_reducer(write.key)):
-            name = write.key if write.scope == "workflow" else f"{write.scope}/{write.key}"
-            writers.setdefault(name, {})[step.path] = None
-    before = {step.path: ancestors_of(step, plan) for step in plan}
-    for key, paths in writers.items():
-        for one, other in combinations(paths, 2):
+        if step is None:
+            continue
+        name = write.key if write.scope == "workflow" else f"{write.scope}/{write.key}"
+        writers.setdefault(name, {})[step.path] = None
+        if write.operation != "merge" or not schema.has_reducer(write.key):
+            replaced.add(name)
+    before = Ancestors(plan)
+    for key in replaced:
+        for one, other in combinations(writers[key], 2):
             if one not in before[other] and other not in before[one]:
                 raise StateConflict(key, (one, other))
 
 
 def visit_of(step: Planned, snapshot: Snapshot) -> Visit:
     """A step whose needs are met, with what they gave; blocked when one of them failed."""
-    needed = [record for need in step.needs if (record := snapshot.record(need)) is not None]
+    ended = snapshot.final if step.needs else {}
+    needed = [ended[need] for need in step.needs if need in ended]
     inputs = step.inputs or tuple(input_of(record) for record in needed if _is_seen(record, step.always))
+    finisher = next((record for record in needed if record.ends), None)
     blocker = None if step.always else next((record for record in needed if is_lost(record)), None)
-    why = f"{blocker.path} {blocker.status}" if blocker else None
+    why = f"{finisher.path} ended the flow" if finisher else None
+    why = why or (f"{blocker.path} {blocker.status}" if blocker else None)
     return Visit(
         step.key, step.path, inputs or snapshot.inputs, step.task, why, step.messages, step.announces
     )

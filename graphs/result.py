@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -92,7 +92,7 @@ def result_from(
         state=state.snapshot(),
         messages=tuple(values.get("messages", ())),
         bus=tuple(message_from_plain(decode(message, "bus", types)) for message in values.get("bus", ())),
-        steps=tuple(record for record in records if record.kind != "flow" and record.is_final),
+        steps=tuple(_whole(r, records) for r in records if r.kind != "flow" and r.is_final),
         usage=Usage.total(record.usage for record in records),
         duration_s=duration_s,
         interrupts=questions,
@@ -112,6 +112,13 @@ def unsaved(records: Iterable[StepRecord], error: RunError, thread_id: str, dura
         usage=Usage.total(record.usage for record in finished),
         duration_s=duration_s,
     )
+
+
+def _whole(record: StepRecord, records: Sequence[StepRecord]) -> StepRecord:
+    """A step with the tool calls of the attempts that failed before a resume took it up again."""
+    before = [r for r in records if r.path == record.path and not r.is_final] if record.attempt > 1 else []
+    calls = tuple(call for attempt in before for call in attempt.tool_calls)
+    return replace(record, tool_calls=(*calls, *record.tool_calls)) if calls else record
 
 
 def question_from(interrupt: Any) -> Question:

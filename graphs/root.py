@@ -48,7 +48,8 @@ class RootPlace:
         turn: Turn = state["turn"]
         spent = snapshot.usage - Usage.from_plain(turn.get("floor"))
         meter = Meter(self.bound.binding.limits, spent=spent, started=turn["started"])
-        return Frame(snapshot, meter, current_run.get() or RunScope())
+        run = current_run.get() or RunScope()
+        return Frame(snapshot, meter, run, run.slots_for(self.bound.binding.max_concurrency))
 
     def snapshot(
         self, state: Mapping[str, Any], context: Any = None, shared: Mapping[str, Any] | None = None
@@ -209,5 +210,5 @@ def _answer(end: FlowEnd, state: Mapping[str, Any], snapshot: Snapshot) -> AIMes
 
 def _says(message: AIMessage, text: str) -> bool:
     """Whether a reply is `text`, or gives it to `resolve`: that is how it was streamed."""
-    given = [value for call in message.tool_calls if call["name"] == RESOLVE for value in call["args"].values()]
-    return message_text(message) == text or given == [text]
+    resolved = [list(call["args"].values()) for call in message.tool_calls if call["name"] == RESOLVE]
+    return message_text(message) == text or [text] in resolved

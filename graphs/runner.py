@@ -13,7 +13,8 @@ from langgraph.runtime import Runtime
 
 from ..core.bus import Broadcast, BusMessage
 from ..core.delta import Delta
-from ..core.records import StepRecord
+from ..core.outcome import Status
+from ..core.records import Kind, StepRecord
 from ..nodes.frame import Frame
 from ..nodes.meter import Meter
 from ..nodes.request import shown
@@ -45,13 +46,24 @@ class Runner:
             snapshot = replace(snapshot, task=visit.task, assigned=True)
         here = frame.at(snapshot)
         if visit.blocked is not None or not await _wanted(self.part, here, runtime):
-            return Delta((_skipped(self.part, visit),))
+            metadata = {} if visit.blocked is None else {"blocked": True}
+            return Delta((self.unrun(visit.path, "skipped", visit.blocked or "", metadata=metadata),))
         for message in visit.messages:
             frame.run.publish(message)
         delta = await self.run(here.at(here.snapshot, _meter(self.part, here)), runtime, graph)
         frame.run.resumed = False
+        frame.run.records.update((record.id, record) for record in delta.steps)
         said = _broadcast(delta, here) if visit.announces else ()
         return Delta(bus=visit.messages).then(delta).then(Delta(bus=said))
+
+
+    def unrun(self, path: str, status: Status, why: str, **fields: Any) -> StepRecord:
+        """The record of the part at `path` when it did not run, or not to its end."""
+        part = self.part
+        kind: Kind = "step" if isinstance(part, FunctionStep) else "flow"
+        kind = "unit" if isinstance(part, WorkflowUnit) else kind
+        name = getattr(part, "id", None) or getattr(part, "type", "")
+        return StepRecord(path, str(name), kind, status, message=why, **fields)
 
 
 def _broadcast(delta: Delta, frame: Frame) -> tuple[BusMessage, ...]:
@@ -69,13 +81,6 @@ def _broadcast(delta: Delta, frame: Frame) -> tuple[BusMessage, ...]:
     )
     frame.run.publish(said)
     return (said,)
-
-
-def _skipped(part: Any, visit: Visit) -> StepRecord:
-    kind = "unit" if isinstance(part, WorkflowUnit) else "step" if isinstance(part, FunctionStep) else "flow"
-    metadata = {} if visit.blocked is None else {"blocked": True}
-    name = str(getattr(part, "id", None) or visit.key)
-    return StepRecord(visit.path, name, kind, "skipped", message=visit.blocked or "", metadata=metadata)  # type: ignore[arg-type]
 
 
 async def _wanted(part: Any, frame: Frame, runtime: Runtime[Any]) -> bool:

@@ -24,6 +24,7 @@ from ..nodes.execution import Execution, GraphRole
 from ..nodes.executor import execute_function, execute_graph
 from ..nodes.frame import Frame
 from ..nodes.pipeline import Run, run_unit
+from ..nodes.slots import Lease
 from ..nodes.unit import WorkflowUnit
 from ..nodes.userconfig import in_config, user_config
 from .binding import Bound
@@ -34,7 +35,7 @@ from .schedule import Schedule
 from .step import FunctionStep
 
 
-def unit_runner(unit: WorkflowUnit[Any], role: Any, bound: Bound, *, takes_slot: bool = True) -> Runner:
+def unit_runner(unit: WorkflowUnit[Any], role: Any, bound: Bound) -> Runner:
     """A unit: the pipeline around its role, which runs in the node that shows its graph."""
 
     async def run(frame: Frame, runtime: Runtime[Any], graph: Graph | None) -> Delta:
@@ -44,7 +45,7 @@ def unit_runner(unit: WorkflowUnit[Any], role: Any, bound: Bound, *, takes_slot:
             return await execute_function(unit, role, frame, runtime)
 
         definition = bound.hashes.get(memory_key(frame.snapshot.path), "")
-        return await run_unit(Run(unit, execute, definition, runtime.store, takes_slot), frame)
+        return await run_unit(Run(unit, execute, definition, runtime.store), frame)
 
     return Runner(unit, run, role.graph if isinstance(role, GraphRole) else None)
 
@@ -64,7 +65,9 @@ def step_runner(part: FunctionStep, bound: Bound) -> Runner:
         )
         config = user_config(get_config(), runtime, snapshot.context)
         try:
-            record = _returned(record, await in_config(config, part.function, snapshot), bound)
+            async with Lease(frame.slots):
+                value = await in_config(config, part.function, snapshot)
+            record = _returned(record, value, bound)
         except (GraphBubbleUp, RunError):
             raise
         except ValueRefused as error:
@@ -93,7 +96,7 @@ def flow_runner(part: Any, graph: Graph, bound: Bound) -> Runner:
 
     async def run(frame: Frame, _: Runtime[Any], graph: Graph | None) -> Delta:
         assert graph is not None
-        deeper = replace(frame.snapshot, depth=getattr(part, "depth", frame.snapshot.depth))
+        deeper = replace(frame.snapshot, depth=getattr(part, "depth", frame.snapshot.depth), chain=())
         values = await graph.ainvoke({"steps": []}, context=frame.at(deeper))
         return left(part, delta_from(values, bound.schema.types), frame.snapshot)
 

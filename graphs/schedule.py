@@ -8,7 +8,7 @@ After a crash the same calls are made again, and what had finished is not run ag
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -17,12 +17,12 @@ from langgraph.errors import GraphInterrupt
 from langgraph.func import task
 from langgraph.runtime import Runtime
 
-from ..core.delta import Delta, compose
+from ..core.delta import Delta, compose, compose_all
 from ..core.plain import delta_from, update_from
 from ..core.records import StepRecord
 from ..core.stored import Types
 from ..nodes.frame import Frame
-from .region import UNDONE, Planned, Region, ancestors_of, visit_of
+from .region import UNDONE, Ancestors, Planned, Region, visit_of
 from .runner import Runner
 
 BATCH = 250
@@ -41,13 +41,27 @@ class Schedule:
 
     async def run(self) -> Delta:
         """What all steps did. Raises GraphInterrupt when some of them are paused."""
-        done = Delta()
+        done = await self._opened()
         while True:
             snapshot = self.frame.snapshot.apply(done)
-            plan = [step for step in self.flow.plan(snapshot) if snapshot.record(step.path) is None]
+            ended = snapshot.final
+            plan = [step for step in self.flow.plan(snapshot) if step.path not in ended]
             if not plan or self.flow.is_stopped(snapshot):
                 return done
             done = compose(done, await _Round(self, plan, done).run())
+
+    async def _opened(self) -> Delta:
+        """What the flow settles before it plans, kept like a step, so that a resume plans the same."""
+        snapshot = self.frame.snapshot
+        if type(self.flow).opening is Region.opening:
+            return Delta()
+
+        async def settle(_: str) -> dict[str, Any]:
+            opened = self.flow.opening(snapshot)
+            return update_from(Delta() if opened is None else Delta((opened,)))
+
+        named: Any = task(name="opening")
+        return delta_from(await named(settle)(snapshot.path), self.types)
 
 
 @dataclass
@@ -59,9 +73,13 @@ class _Round:
     before: Delta
     results: dict[str, asyncio.Future[Any]] = field(default_factory=dict)
     bodies: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
-    finished: list[StepRecord] = field(default_factory=list)
+    deltas: dict[str, Delta] = field(default_factory=dict)
+    finished: dict[str, StepRecord] = field(default_factory=dict)
     stopped: set[str] = field(default_factory=set)
     closed: Literal["no", "siblings", "all"] = "no"
+
+    def __post_init__(self) -> None:
+        self.ancestors = Ancestors(self.plan)
 
     async def run(self) -> Delta:
         free = [step for step in self.plan if not step.needs]
@@ -71,46 +89,54 @@ class _Round:
         else:
             rest = list(self.plan)
         for step in rest:
-            self.results[step.path] = self._call(step)
-        await all_of(self.results.values())
-        whole = Delta()
-        for step in self.plan:
-            whole = compose(whole, self._read(self.results[step.path].result()))
-        return whole
+            self._start(step)
+        await self._ended(rest)
+        return compose_all(self._delta(step) for step in self.plan)
 
     async def _in_batches(self, steps: Sequence[Planned]) -> None:
         """Many steps that need nothing: each batch of them is called from a task of its own."""
         batches = [steps[start : start + BATCH] for start in range(0, len(steps), BATCH)]
         calls = [self._call_batch(number, batch) for number, batch in enumerate(batches)]
-        for batch, values in zip(batches, await all_of(calls), strict=True):
+        for batch, values in zip(batches, await self._stopping(all_of(calls)), strict=True):
             for step, value in zip(batch, values, strict=True):
                 self.results[step.path] = asyncio.get_running_loop().create_future()
                 self.results[step.path].set_result(value)
 
     def _call_batch(self, number: int, batch: Sequence[Planned]) -> Any:
         async def run_batch(_: int) -> list[Any]:
-            return await all_of([self._call(step) for step in batch])
+            for step in batch:
+                self._start(step)
+            return await self._ended(batch)
 
         named: Any = task(name=f"batch {number}")
         return named(run_batch)(number)
 
-    def _call(self, step: Planned) -> Any:
+    async def _ended(self, steps: Sequence[Planned]) -> list[Any]:
+        """The results of `steps` once every one has ended. One that is paused counts as cancelled when
+        the flow was ended by another."""
+        futures = [self.results[step.path] for step in steps]
+        if futures:
+            await self._stopping(asyncio.wait(futures))
+        for step, future in zip(steps, futures, strict=True):
+            if self._is_closed(step) and _is_paused(future):
+                self.results[step.path] = asyncio.get_running_loop().create_future()
+                self.results[step.path].set_result(update_from(self._cancelled(step)))
+        return await all_of([self.results[step.path] for step in steps])
+
+    def _start(self, step: Planned) -> None:
         async def run_step(_: str) -> dict[str, Any]:
             return update_from(await self._step(step))
 
-        named: Any = task(name=self._name(step))
-        return named(run_step)(step.path)
-
-    def _name(self, step: Planned) -> str:
-        """The part's key, by which LangGraph finds the drawn node; else what makes it unique."""
-        alone = sum(1 for other in self.plan if other.key == step.key) == 1
-        return step.key if alone else step.path.rpartition("/")[2]
+        named: Any = task(name=step.key)
+        self.results[step.path] = future = named(run_step)(step.path)
+        if future.done() and not _is_paused(future):  # it ended before the run was resumed
+            self._note(step, self._delta(step))
 
     async def _step(self, step: Planned) -> Delta:
         """Wait for what the step needs and run it on what its ancestors did."""
         body = asyncio.current_task()
         if self._is_closed(step) or body is None:
-            return Delta((_cancelled(step),))
+            return self._cancelled(step)
         self.bodies[step.path] = body
         try:
             delta = await self._ran(step)
@@ -118,30 +144,32 @@ class _Round:
             if step.path not in self.stopped:
                 raise
             body.uncancel()
-            return Delta((_cancelled(step),))
+            return self._cancelled(step)
         finally:
             self.bodies.pop(step.path, None)
         self._note(step, delta)
         return delta
 
     async def _ran(self, step: Planned) -> Delta:
-        seen, schedule = self.before, self.schedule
-        wanted = ancestors_of(step, self.plan)
-        for other in self.plan:
-            if other.path in wanted:
-                seen = compose(seen, self._read(await self._needed(other)))
+        schedule = self.schedule
+        needed = [other for other in self.plan if other.path in self.ancestors[step.path]]
+        if needed:
+            await asyncio.wait([self.results[other.path] for other in needed])
         if self._is_closed(step):
-            return Delta((_cancelled(step),))
+            return self._cancelled(step)
+        seen = compose_all([self.before, *(self._needed(other) for other in needed)])
         frame = schedule.frame.at(schedule.frame.snapshot.apply(seen))
         runner = schedule.runners[step.key]
         visit = visit_of(step, frame.snapshot)
         return await runner.visit(visit, frame, schedule.runtime, runner.graph)
 
-    async def _needed(self, other: Planned) -> Any:
-        try:
-            return await asyncio.shield(self.results[other.path])
-        except GraphInterrupt:
-            raise GraphInterrupt(()) from None  # the step it waits for has said that it is paused
+    def _needed(self, other: Planned) -> Delta:
+        """What a step that has ended did; one that is paused pauses whatever needs it."""
+        if not _is_paused(self.results[other.path]):
+            return self._delta(other)
+        if self._is_closed(other):
+            return self._cancelled(other)
+        raise GraphInterrupt(())  # the step itself has asked its question
 
     def _note(self, step: Planned, delta: Delta) -> None:
         """Stop the other steps when the flow's policy or its quorum says so."""
@@ -149,10 +177,10 @@ class _Round:
         record = next((r for r in reversed(delta.steps) if r.path == step.path), None)
         if record is None or self.closed != "no":
             return
-        self.finished.append(record)
+        self.finished[step.path] = record
         if record.status in UNDONE and flow.on_failure == "fail_fast":
             self._close("all")
-        elif flow.is_enough(self.finished):
+        elif flow.is_enough([*self.finished.values()]):
             self._close("siblings")
 
     def _close(self, whom: Literal["siblings", "all"]) -> None:
@@ -162,19 +190,43 @@ class _Round:
                 self.stopped.add(other.path)
                 self.bodies[other.path].cancel()
 
+    async def _stopping(self, waiting: Awaitable[Any]) -> Any:
+        """Wait; when the flow itself is stopped meanwhile, stop its steps and wait for their end."""
+        try:
+            return await waiting
+        except asyncio.CancelledError:
+            for future in self.results.values():
+                future.cancel()
+            for body in self.bodies.values():
+                body.cancel()
+            if self.bodies:
+                await asyncio.wait(self.bodies.values())
+            raise
+
     def _is_closed(self, step: Planned) -> bool:
         """Whether `step` may not run any more; a reducer still runs when its quorum is there."""
         return self.closed == "all" or (self.closed == "siblings" and not step.always)
 
-    def _read(self, plain: Mapping[str, Any]) -> Delta:
-        delta = delta_from(plain, self.schedule.types)
-        for record in delta.steps:
-            self.schedule.frame.meter.report(record.id, record.usage)
-        return delta
+    def _delta(self, step: Planned) -> Delta:
+        """What a step that has ended did. Raises what it raised."""
+        if step.path not in self.deltas:
+            plain = self.results[step.path].result()
+            self.deltas[step.path] = delta = delta_from(plain, self.schedule.types)
+            for record in delta.steps:
+                self.schedule.frame.meter.report(record.id, record.usage)
+        return self.deltas[step.path]
+
+    def _cancelled(self, step: Planned) -> Delta:
+        """The record of a step that was not let finish, with what it had spent by then."""
+        frame, runner = self.schedule.frame, self.schedule.runners[step.key]
+        known = {record.id for record in frame.snapshot.steps}
+        spent = frame.meter.spent_under(step.path, known)
+        told = "another step ended the flow"
+        return Delta((runner.unrun(step.path, "cancelled", told, usage=spent),))
 
 
-def _cancelled(step: Planned) -> StepRecord:
-    return StepRecord(step.path, step.key, status="cancelled", message="another step ended the flow")
+def _is_paused(future: asyncio.Future[Any]) -> bool:
+    return future.done() and not future.cancelled() and isinstance(future.exception(), GraphInterrupt)
 
 
 async def all_of(futures: Iterable[Any]) -> list[Any]:

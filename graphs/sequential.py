@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -68,8 +68,9 @@ class SequentialFlow(Flow):
         partial = next((record for record in ran if record.status == "partial"), None)
         if partial is None or last.status != "done":
             return last
-        return FlowEnd(
-            "partial", partial.reason, partial.message, partial.path, last.stored, last.text, last.ends
+        where = end_of(partial)
+        return replace(
+            last, status="partial", reason=where.reason, message=where.message, path=where.path, accepted=None
         )
 
     def __repr__(self) -> str:

@@ -22,7 +22,7 @@ from ..nodes.frame import Frame
 from .channels import FlowState
 from .flow import Visit
 from .nodes import InnerPlace
-from .region import Planned, Region, ancestors_of, visit_of
+from .region import Ancestors, Planned, Region, visit_of
 from .runner import Graph, Runner
 
 READY = "_ready"
@@ -49,8 +49,9 @@ def _join_by_edges(builder: Any, needs: Mapping[str, tuple[str, ...]]) -> None:
 
 
 def _join_by_sending(builder: Any, region: Region, place: InnerPlace) -> None:
-    async def ready(state: FlowState) -> dict[str, Any]:
-        return {}
+    async def ready(state: FlowState, runtime: Runtime[Any]) -> dict[str, Any]:
+        opened = region.opening((await place.frame(state, runtime)).snapshot)
+        return {} if opened is None else place.update(Delta((opened,)), state)
 
     async def send(state: FlowState, runtime: Runtime[Any]) -> list[Any]:
         frame = await place.frame(state, runtime)
@@ -76,7 +77,7 @@ def _step_node(
         if found is None:
             return {}
         visit, step, plan = found
-        seen = only(done, ancestors_of(step, plan), plan)
+        seen = only(done, Ancestors(plan)[step.path], plan)
         frame = given.at(given.snapshot.apply(seen))
         return place.update(await runner.visit(visit, frame, runtime, graph), state)
 

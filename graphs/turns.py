@@ -40,14 +40,14 @@ async def continuation(drive: Drive, answers: Any) -> Any:
     Raises NothingToResume, ClassChanged, DefinitionChanged, or ThreadPaused when answers are missing.
     """
     state = await drive.state(subgraphs=True)
-    if not state.values.get("turn"):
+    if not state.values.get("turn") and not state.tasks:
         raise NothingToResume(f"thread {drive.thread_id!r} has not run anything yet")
     check_values(drive.bound, state)
     check_definition(drive.bound, drive.thread_id, state)
     questions = [question_from(item) for item in state.interrupts]
     if questions:
         return Command(resume=_answers(drive.thread_id, questions, answers))
-    if state.next:
+    if state.tasks:  # not `next`: a step that is done, but lost the checkpoint after it, is not in there
         return None
     ended = state.values.get("outcome")
     if ended != "failed":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,9 @@ from langgraph.func import task
 from langgraph.runtime import Runtime
 
 from ..core.codec import encode
-from ..core.delta import Delta, compose
+from ..core.delta import Delta, compose, merge
+from ..core.errors import StateConflict
+from ..core.outcome import Reason
 from ..core.plain import delta_from, update_from
 from ..core.state import StateWrite
 from ..core.usage import Breach
@@ -103,14 +105,28 @@ def _settled(
     step = replace(step, messages=(*step.messages, *said))
     step = _returned(role, rules, step, results)
     lost = next((result.failure for result in results.values() if result.failure), None)
+    lost = lost or _conflict(results.values(), frame)
     lost = lost or (("limit", str(breach)) if breach is not None and step.ending is None else None)
     if lost is not None:
         step = replace(step, counters=step.counters.but(next="end"), ending=failure(*lost, text))
     written = update(checked(role.unit, step, frame, merged, text), state, frame)
     published = [encode(m.to_plain(), "bus") for result in results.values() for m in result.bus]
-    inner = [update_from(result.inner) for result in results.values() if result.inner.steps]
+    inner = [update_from(_kept(result.inner, lost)) for result in results.values() if result.inner.steps]
     more = {"writes": writes, "bus": published, "inner": inner}
     return written | {channel: value for channel, value in more.items() if value}
+
+
+def _conflict(results: Iterable[CallResult], frame: Frame) -> tuple[Reason, str] | None:
+    """The failure when flows that ran side by side in the calls of one reply wrote one state key."""
+    try:
+        merge([result.inner for result in results], frame.snapshot.schema)
+    except StateConflict as error:
+        return "state-conflict", str(error)
+    return None
+
+
+def _kept(inner: Delta, lost: tuple[Reason, str] | None) -> Delta:
+    return replace(inner, writes=()) if lost is not None and lost[0] == "state-conflict" else inner
 
 
 def _returned(role: ReactRole, rules: Any, step: Step, results: Mapping[str, CallResult]) -> Step:

@@ -20,6 +20,7 @@ from ..core.ports import EMPTY_PLANE, Emit, Plane, Publish
 from ..core.records import StepRecord
 from ..core.snapshot import Snapshot
 from .meter import Meter
+from .slots import Lease
 
 
 @dataclass(slots=True)
@@ -33,8 +34,15 @@ class RunScope:
     resumed: bool = False
     sequence: int = 0
     open_turns: set[str] = field(default_factory=set)
+    slots: asyncio.Semaphore | None = None
     records: dict[str, StepRecord] = field(default_factory=dict)
     """What has finished in this process, by id: all that is left when the store is lost."""
+
+    def slots_for(self, limit: int | None) -> tuple[asyncio.Semaphore, ...]:
+        """The places of the whole run, when it has a limit."""
+        if limit is not None and self.slots is None:
+            self.slots = asyncio.Semaphore(limit)
+        return () if self.slots is None else (self.slots,)
 
     @property
     def streaming(self) -> bool:
@@ -78,9 +86,10 @@ class Frame:
     meter: Meter
     run: RunScope = field(default_factory=RunScope)
     slots: tuple[asyncio.Semaphore, ...] = ()
+    lease: Lease | None = None
 
     def with_slots(self, limit: int | None) -> Frame:
-        """The same, where at most `limit` units run at a time."""
+        """The same, where at most `limit` units and steps run at a time."""
         return self if limit is None else replace(self, slots=(asyncio.Semaphore(limit), *self.slots))
 
     @property

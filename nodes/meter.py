@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Container
 
+from ..core.paths import is_below
 from ..core.usage import Breach, Limits, Usage
 
 NO_LIMITS = Limits()
@@ -41,6 +43,12 @@ class Meter:
         self._running[path] = usage
         if self.parent is not None:
             self.parent.report(path, usage)
+
+    def spent_under(self, path: str, known: Container[str]) -> Usage:
+        """What was reported for `path` and below it, but for the records whose ids are `known`."""
+        running = list(self._running.items())
+        wanted = (u for key, u in running if key not in known and is_below(key.rpartition("#")[0], path))
+        return Usage.total(wanted)
 
     def breach(self) -> Breach | None:
         """The limit that forbids another model call, nearest part first."""

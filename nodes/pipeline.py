@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,8 +29,10 @@ from ..core.records import StepRecord
 from ..core.snapshot import Snapshot
 from ..core.state import SharedState, StateWrite
 from ..core.stored import NOTHING
+from .content import clean_text
 from .execution import Execution
 from .frame import Frame
+from .slots import Lease
 from .unit import WorkflowUnit
 
 Execute = Callable[[Frame], Awaitable[Execution]]
@@ -46,7 +47,6 @@ class Run:
     execute: Execute
     definition: str = ""
     store: BaseStore | None = None
-    takes_slot: bool = True
 
 
 async def run_unit(run: Run, frame: Frame) -> Delta:
@@ -84,10 +84,8 @@ async def _executed(run: Run, frame: Frame, stages: _Stages) -> Execution:
         snapshot = await stages.before("security.pre_hooks", plane.pre_hooks, snapshot)
         snapshot = await stages.before("context.assemble", plane.assemble, snapshot)
         await stages.passed("adapter")
-        async with AsyncExitStack() as held:
-            for slot in frame.slots if run.takes_slot else ():
-                await held.enter_async_context(slot)
-            return await run.execute(frame.at(snapshot))
+        async with Lease(frame.slots) as lease:
+            return await run.execute(replace(frame.at(snapshot), lease=lease))
     except RunError as error:
         if error.reason == "store":
             raise  # what was done can no longer be kept, so the run stops where it last was
@@ -193,9 +191,9 @@ def _delta(run: Run, execution: Execution, snapshot: Snapshot, started: float) -
         unit=run.unit.id,
         status=execution.status,
         reason=execution.reason,
-        message=execution.message,
+        message=clean_text(execution.message)[0],
         stored=execution.stored,
-        text=execution.text,
+        text=clean_text(execution.text)[0],
         tool_calls=execution.tool_calls,
         stop_reason=execution.stop_reason,
         usage=execution.usage,

@@ -14,7 +14,12 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.prebuilt import InjectedState, InjectedStore
 from langgraph.prebuilt import ToolRuntime as LangGraphToolRuntime
 from langgraph.types import Command, interrupt
-from pydantic_core.core_schema import CoreSchema, is_instance_schema
+from pydantic_core.core_schema import (
+    CoreSchema,
+    is_instance_schema,
+    plain_serializer_function_ser_schema,
+)
+from typing_extensions import TypeVar
 
 from ..core.bus import BusMessage
 from ..core.delta import Delta
@@ -26,6 +31,9 @@ from .content import to_content
 from .frame import Frame
 from .toolforms import ToolDefinition, shown
 from .wire import wire_names
+
+ContextT = TypeVar("ContextT", default=Any)
+StateT = TypeVar("StateT", default=Any)
 
 RESOLVE = "resolve"
 HOLDS_RESOLVE = "plait_holds_resolve"
@@ -50,7 +58,7 @@ class CallScope:
 
 
 @dataclass
-class ToolRuntime(LangGraphToolRuntime):
+class ToolRuntime(LangGraphToolRuntime[ContextT, StateT]):
     """LangGraph's `ToolRuntime` with what Plait adds; injected, never shown to the model.
 
     `shared` is the writable SharedState, `snapshot` what the unit sees, `context` the user's own
@@ -63,8 +71,9 @@ class ToolRuntime(LangGraphToolRuntime):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> CoreSchema:
-        """Argument schemas that name this class accept its instances and look no further."""
-        return is_instance_schema(LangGraphToolRuntime)
+        """Argument schemas that name this class accept its instances and never look into them."""
+        kept = plain_serializer_function_ser_schema(lambda runtime: runtime)
+        return is_instance_schema(LangGraphToolRuntime, serialization=kept)
 
     def ask(self, question: Any) -> Any:
         """Pause the run with `question`; returns the answer once the thread is resumed with it.

@@ -41,7 +41,9 @@ async def test_the_conversation_of_ten_turns_holds_questions_and_answers_alone()
 
 async def test_a_unit_with_conversation_sees_every_earlier_turn() -> None:
     _, model = await ten_turns(WorkflowUnit("chat", answer="text", conversation=True))
-    assert said(model.requests[9]) == [w for n in range(1, 10) for w in (f"turn {n}", f"You said turn {n}.")] + ["turn 10"]
+    assert said(model.requests[9]) == [
+        w for n in range(1, 10) for w in (f"turn {n}", f"You said turn {n}.")
+    ] + ["turn 10"]
     assert prefix_faults([request.messages for request in model.requests]) == []
 
 
@@ -58,7 +60,9 @@ def looking(request: Request) -> Any:
 
 
 async def test_memory_of_a_thread_goes_on_with_tool_traffic_and_keeps_the_prefix_rule() -> None:
-    results, model = await ten_turns(WorkflowUnit("work", prompt="Work.", tools=[look], memory="thread"), looking)
+    results, model = await ten_turns(
+        WorkflowUnit("work", prompt="Work.", tools=[look], memory="thread"), looking
+    )
     last = model.requests[-1]
     assert [m.text for m in last.messages if m.type == "human"] == [f"turn {n}" for n in range(1, 11)]
     assert [m.text for m in last.messages if m.type == "tool" and m.text.startswith("looked")] == [
@@ -105,7 +109,9 @@ def nested(saver: Any, worker_replies: Any) -> tuple[Workflow, ScriptedModel]:
     router = RouterFlow(WorkflowUnit("pick"), {"work": loop, "rest": WorkflowUnit("rest")})
     child = SequentialFlow(router, id="child")
     model = ScriptedModel({"pick": lambda request: PICK, "worker": worker_replies})
-    return Workflow(step(lambda snapshot: "begun", id="begin") >> child, model=model, checkpointer=saver), model
+    return Workflow(
+        step(lambda snapshot: "begun", id="begin") >> child, model=model, checkpointer=saver
+    ), model
 
 
 def of_worker(model: ScriptedModel) -> list[Request]:
@@ -123,7 +129,12 @@ def spoken(request: Request) -> list[str]:
     return found
 
 
-FIRST = [call("look", n=1), call("resolve", value="poor 1"), call("look", n=2), call("resolve", value="good 2")]
+FIRST = [
+    call("look", n=1),
+    call("resolve", value="poor 1"),
+    call("look", n=2),
+    call("resolve", value="good 2"),
+]
 SECOND = [call("look", n=3), call("resolve", value="good 3")]
 AFTER_FIRST = ["one", "look(1)", "looked 1", "resolve(poor 1)", "accepted"]
 
@@ -224,18 +235,26 @@ async def test_two_turns_may_send_the_very_same_words() -> None:
 
 
 async def test_the_graph_takes_messages_as_a_server_sends_them() -> None:
-    graph = Workflow(WorkflowUnit("chat", answer="text", conversation=True), model=ScriptedModel(echo)).compile(
-        checkpointer=InMemorySaver()
-    )
+    graph = Workflow(
+        WorkflowUnit("chat", answer="text", conversation=True), model=ScriptedModel(echo)
+    ).compile(checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": "t"}}
     for words in ("one", "two"):
         values = await graph.ainvoke({"messages": [{"role": "user", "content": words}]}, config)
-    assert [message.text for message in values["messages"]] == ["one", "You said one.", "two", "You said two."]
+    assert [message.text for message in values["messages"]] == [
+        "one",
+        "You said one.",
+        "two",
+        "You said two.",
+    ]
     assert (values["output"], values["outcome"]) == ("You said two.", "done")
 
 
 async def test_content_blocks_reach_the_model_as_they_are() -> None:
     model = ScriptedModel([text("I see.")])
-    blocks = [{"type": "text", "text": "what is it?"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}]
+    blocks = [
+        {"type": "text", "text": "what is it?"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}},
+    ]
     await Workflow(WorkflowUnit("chat", answer="text"), model=model).run(blocks)
     assert model.requests[0].messages[-1].content == blocks

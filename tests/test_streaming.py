@@ -1,4 +1,4 @@
-"""What can be seen while a model writes: its text, the text given to `resolve`, the arguments of calls; each once."""
+"""What can be seen while a model writes, each once: text, the text given to `resolve`, arguments of calls."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,7 +12,7 @@ from langchain_core.outputs import ChatGenerationChunk
 from plait import Event, RouterFlow, Workflow, WorkflowUnit
 from plait.testing import ScriptedModel, call, text
 
-LONG = "It is an answer of 很多 pieces, with \"quotes\" and a 😀 in it. " * 3
+LONG = 'It is an answer of 很多 pieces, with "quotes" and a 😀 in it. ' * 3
 ANSWERS = {"resolve": call("resolve", value=LONG), "text": text(LONG)}
 
 
@@ -32,7 +32,10 @@ async def events_of(flow: Any, script: Any, **options: Any) -> list[Event]:
 async def streamed(flow: Any, script: Any, **options: Any) -> list[Any]:
     """What LangGraph's own `messages` stream carries."""
     graph = Workflow(flow, model=ScriptedModel(script)).graph
-    return [item async for _, item in graph.astream({"task": "Go."}, stream_mode="messages", subgraphs=True, **options)]
+    return [
+        item
+        async for _, item in graph.astream({"task": "Go."}, stream_mode="messages", subgraphs=True, **options)
+    ]
 
 
 def texts_by_id(messages: list[BaseMessage]) -> dict[str, str]:
@@ -47,7 +50,11 @@ def texts_by_id(messages: list[BaseMessage]) -> dict[str, str]:
 
 @pytest.mark.parametrize("answer", ANSWERS)
 async def test_events_carry_the_text_once_and_in_pieces(answer: str) -> None:
-    pieces = [e.delta for e in await events_of(say(answer), [ANSWERS[answer]]) if e.type == "message_update" and e.delta]
+    pieces = [
+        e.delta
+        for e in await events_of(say(answer), [ANSWERS[answer]])
+        if e.type == "message_update" and e.delta
+    ]
     assert "".join(map(str, pieces)) == LONG
     assert len(pieces) > 10
 
@@ -63,7 +70,11 @@ async def test_langgraphs_messages_stream_carries_the_text_once_and_in_pieces(an
 async def test_the_messages_stream_says_which_unit_writes() -> None:
     flow = RouterFlow(WorkflowUnit("pick"), {"say": say("text"), "rest": WorkflowUnit("rest")})
     found = await streamed(flow, {"pick": [call("resolve", value="say")], "say": [text(LONG)]})
-    by_unit = {about["plait_unit"]: about["plait_path"] for message, about in found if message.type == "AIMessageChunk"}
+    by_unit = {
+        about["plait_unit"]: about["plait_path"]
+        for message, about in found
+        if message.type == "AIMessageChunk"
+    }
     assert by_unit == {"pick": "pick", "say": "say"}
 
 
@@ -87,7 +98,7 @@ async def test_events_may_be_of_one_path_only() -> None:
 class CountingModel(ScriptedModel):
     """Counts the pieces that were taken from its stream."""
 
-    taken: list[str] = []
+    taken: list[str]
 
     async def _astream(
         self,

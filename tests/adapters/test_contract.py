@@ -8,6 +8,8 @@ from typing import Any, Literal, TypedDict
 import pytest
 from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.runnables import RunnableLambda
+from langgraph.runtime import get_runtime
 from pydantic import BaseModel
 
 from plait import (
@@ -22,7 +24,9 @@ from plait import (
     Workflow,
     WorkflowUnit,
     agent_adapter,
+    langchain_adapter,
     llm_adapter,
+    react_adapter,
     step,
     text_react_adapter,
 )
@@ -147,7 +151,7 @@ async def test_what_predecessors_gave_is_seen(kind):
     first = step(lambda snapshot: Point(3, 4), id="first")
     flow = SequentialFlow(first, WorkflowUnit("work"))
     await Workflow(flow, adapter=kind.make(model)).run("Go.")
-    assert "Output of first:\n{\"x\":3,\"y\":4}" in sent(model)
+    assert 'Output of first:\n{"x":3,"y":4}' in sent(model)
 
 
 @every_kind
@@ -251,9 +255,7 @@ async def test_callbacks_tags_and_metadata_pass_through(kind):
 async def test_it_is_bound_by_unit_id(kind):
     model, other = scripted(kind.replies(str, "mine")), scripted([text("Final Answer: other")])
     flow = SequentialFlow(WorkflowUnit("other"), WorkflowUnit("work"))
-    workflow = Workflow(
-        flow, adapter=text_react_adapter(model=other), overrides={"work": kind.make(model)}
-    )
+    workflow = Workflow(flow, adapter=text_react_adapter(model=other), overrides={"work": kind.make(model)})
     result = await workflow.run("Go.")
     assert [record.output for record in result.steps] == ["other", "mine"]
 
@@ -279,8 +281,11 @@ async def test_what_the_model_raises_is_the_unit_s_failure(kind):
 async def test_cancelling_passes_through(kind):
     model = ScriptedModel(kind.replies(str, "ok"), delay_s=30.0)
     run = Workflow(WorkflowUnit("work"), adapter=kind.make(model)).start("Go.")
-    while not model.requests:
-        await asyncio.sleep(0.005)
+    async for event in run.events():
+        if event.type == "agent_start" and event.path == "work":
+            break
+    await asyncio.sleep(0.05)
+    assert model.requests
     await run.cancel()
     with pytest.raises(asyncio.CancelledError):
         await run.result()
@@ -379,3 +384,22 @@ async def test_the_llm_adapter_says_what_was_wrong_when_it_may_ask_again(kind):
     told = str(model.requests[1].messages[-1].text)
     assert "x" in told
     assert ("resolve" in told) is (method == "tool")
+
+
+@pytest.mark.parametrize("through", ["agent", "langchain"])
+async def test_an_opaque_function_runs_with_the_user_s_context_and_never_a_frame(through):
+    seen = []
+
+    def note(given):
+        seen.append(get_runtime().context)
+        return "ok"
+
+    adapter = agent_adapter(note) if through == "agent" else langchain_adapter(RunnableLambda(note))
+    await Workflow(WorkflowUnit("work"), adapter=adapter).run("Go.", context="mei")
+    assert seen == ["mei"]
+
+
+def test_an_override_for_no_unit_is_refused():
+    adapter = react_adapter(model=ScriptedModel([]))
+    with pytest.raises(DefinitionError, match="'wrok', which is no unit"):
+        Workflow(WorkflowUnit("work"), adapter=adapter, overrides={"wrok": adapter})

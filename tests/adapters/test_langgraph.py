@@ -12,7 +12,16 @@ from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
-from plait import Limits, RouterFlow, RunError, SequentialFlow, Workflow, WorkflowUnit, langgraph_adapter
+from plait import (
+    Limits,
+    ParallelFlow,
+    RouterFlow,
+    RunError,
+    SequentialFlow,
+    Workflow,
+    WorkflowUnit,
+    langgraph_adapter,
+)
 from plait.testing import ScriptedModel, call, text
 
 from ..support import failure, scripted
@@ -108,7 +117,9 @@ async def test_it_pauses_deep_inside_a_flow_and_shows_its_question_once():
     model = scripted([text("a draft"), text("sent")])
     asking = WorkflowUnit("asking", adapter=langgraph_adapter(asking_graph(model, [])))
     router = WorkflowUnit("route")
-    flow = RouterFlow(router, {"write": SequentialFlow(lambda s: s.task, asking), "other": WorkflowUnit("other")})
+    flow = RouterFlow(
+        router, {"write": SequentialFlow(lambda s: s.task, asking), "other": WorkflowUnit("other")}
+    )
     workflow = Workflow(flow, model=scripted([call("resolve", value="write")]))
     paused = await workflow.run("Write.", thread_id="t")
     assert len(paused.interrupts) == 1
@@ -134,7 +145,10 @@ async def test_each_of_its_steps_has_a_checkpoint_below_the_unit():
     saver = InMemorySaver()
     graph = on(talking_graph(scripted([text("hi")]))).compile(checkpointer=saver)
     await graph.ainvoke({"task": "Go."}, {"configurable": {"thread_id": "t"}})
-    namespaces = {item.config["configurable"]["checkpoint_ns"] for item in saver.list({"configurable": {"thread_id": "t"}})}
+    namespaces = {
+        item.config["configurable"]["checkpoint_ns"]
+        for item in saver.list({"configurable": {"thread_id": "t"}})
+    }
     assert any(name.startswith("work:") for name in namespaces)
 
 
@@ -173,7 +187,9 @@ async def test_its_tools_and_nodes_see_the_user_s_context_and_never_a_frame(cont
 
 
 async def test_its_tool_calls_are_in_the_record_and_counted():
-    result = await on(agent_graph(scripted([[call("whoami")] * 2, text("ok")]), [whoami])).run("Go.", context=1)
+    result = await on(agent_graph(scripted([[call("whoami")] * 2, text("ok")]), [whoami])).run(
+        "Go.", context=1
+    )
     record = result.steps[0]
     assert [(made.name, made.output) for made in record.tool_calls] == [("whoami", "int: 1")] * 2
     assert record.usage.tool_calls == 2
@@ -281,3 +297,18 @@ async def test_a_failed_graph_runs_again_on_resume():
 async def test_a_run_without_a_saver_counts_and_ends_as_well():
     result = await on(talking_graph(scripted([text("hi")]))).graph.ainvoke({"task": "Go."})
     assert result["output"] == "hi"
+
+
+async def test_two_graphs_that_pause_side_by_side_are_answered_one_by_one():
+    units = [
+        WorkflowUnit(name, adapter=langgraph_adapter(asking_graph(scripted([text("draft"), text(name)]), [])))
+        for name in ("one", "two")
+    ]
+    workflow = Workflow(ParallelFlow(*units))
+    paused = await workflow.run("Write.", thread_id="t")
+    assert len(paused.interrupts) == 2
+    still = await workflow.resume("t", {paused.interrupts[0].id: "yes"})
+    assert [question.id for question in still.interrupts] == [paused.interrupts[1].id]
+    done = await workflow.resume("t", "yes")
+    assert done.output == {"one": "one", "two": "two"}
+    assert done.usage.model_calls == 4

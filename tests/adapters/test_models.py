@@ -1,6 +1,8 @@
 """Models by name, and what is said when one cannot be had."""
 
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 from langchain_openai import ChatOpenAI
@@ -33,7 +35,7 @@ def test_a_model_stays_as_it_is():
 
 @pytest.mark.parametrize("name", ["gpt-5-mini", "nobody:gpt", "openai:", ":gpt", ""])
 def test_a_name_without_a_known_provider_is_refused_with_the_providers(name):
-    with pytest.raises(DefinitionError, match="anthropic.*openai"):
+    with pytest.raises(DefinitionError, match=r"anthropic.*openai"):
         resolve_model(name)
 
 
@@ -48,9 +50,6 @@ def test_a_package_that_is_missing_is_named_with_its_extra(provider, monkeypatch
 
 
 def test_every_provider_has_its_extra():
-    import tomllib
-    from pathlib import Path
-
     settings = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
     extras = settings["project"]["optional-dependencies"]
     core = settings["project"]["dependencies"]
@@ -61,7 +60,7 @@ def test_every_provider_has_its_extra():
 
 def test_a_model_that_cannot_be_made_is_a_fault_of_the_definition(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
-    with pytest.raises(DefinitionError, match="openai:gpt-5-mini.*cannot be made"):
+    with pytest.raises(DefinitionError, match=r"openai:gpt-5-mini.*cannot be made"):
         Workflow(WorkflowUnit("work"), model="openai:gpt-5-mini")
 
 
@@ -70,7 +69,7 @@ def test_the_environment_names_a_model(monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     model = model_from_env()
     assert model.model_name == "mine"
-    assert model.openai_api_base == "http://127.0.0.1:9/v1"
+    assert str(model.root_client.base_url) == "http://127.0.0.1:9/v1/"
     monkeypatch.delenv("OPENAI_MODEL")
     assert model_from_env("other").model_name == "other"
 

@@ -41,7 +41,7 @@ SEARCHES = [
     CALL + '{"q": "x"}\nObservation: found 3\nNeed: no more\nFinal Answer: 3',
     CALL + '{"q": "x"}\nFinal Answer: {"q": "y"}',
     '<think>Action: other\nAction Input: {"q": "no"}</think>\n' + CALL + '{"q": "x"}',
-    'thinking aloud</think>' + CALL + '{"q": "x"}',
+    "thinking aloud</think>" + CALL + '{"q": "x"}',
 ]
 
 
@@ -63,8 +63,14 @@ FINALS = [
     ('Final Answer: {"route": "billing"}', {"route": "billing"}),
     ('Final Answer：\n```json\n{"route": "billing"}\n```', {"route": "billing"}),
     ('**Final Answer:**\n{\n "route":\n "billing"\n}', {"route": "billing"}),
-    ('<think>maybe Final Answer: {"route":"sales"}… no</think> Final Answer: {"route":"billing"}', {"route": "billing"}),
-    ('Final Answer: {"route":"billing","why":"tag <think> seen"}', {"route": "billing", "why": "tag <think> seen"}),
+    (
+        '<think>maybe Final Answer: {"route":"sales"}… no</think> Final Answer: {"route":"billing"}',
+        {"route": "billing"},
+    ),
+    (
+        'Final Answer: {"route":"billing","why":"tag <think> seen"}',
+        {"route": "billing", "why": "tag <think> seen"},
+    ),
     ('Final Answer: {"route":"billing"}\nAction: search\nAction Input: {}', {"route": "billing"}),
     ('Action: none\nFinal Answer: {"route":"billing"}', {"route": "billing"}),
     ('Action: Final Answer\nAction Input: {"route":"billing"}', {"route": "billing"}),
@@ -85,7 +91,9 @@ def test_the_first_of_two_forms_counts():
     assert read(turned).name == "resolve"
 
 
-@pytest.mark.parametrize("said", ["", "  \n", "<think>Action: search", "I would search.", "Action:", "Action: none"])
+@pytest.mark.parametrize(
+    "said", ["", "  \n", "<think>Action: search", "I would search.", "Action:", "Action: none"]
+)
 def test_a_reply_without_a_form_names_no_tool(said):
     assert read(said).name is None
     assert "<think>" not in read(said).text
@@ -123,10 +131,32 @@ def test_a_plain_value_may_stand_alone(said, value):
     assert read(f"Final Answer: {said}", answer="value").args == {"value": value}
 
 
-pieces = st.sampled_from(
-    ["Action:", "Action Input:", "Final Answer:", "Observation:", "<think>", "</think>", "```json\n", "```", "\n"]
-    + ["{", "}", "[", '"', '{"q": "x"}', "：", "**", "search", "\\", "\ud800", "\x00", "{" * 2000]
-)
+FORMS = [
+    "Action:",
+    "Action Input:",
+    "Final Answer:",
+    "Observation:",
+    "<think>",
+    "</think>",
+    "```json\n",
+    "```",
+]
+CHARACTERS = [
+    "\n",
+    "{",
+    "}",
+    "[",
+    '"',
+    '{"q": "x"}',
+    "：",
+    "**",
+    "search",
+    "\\",
+    "\ud800",
+    "\x00",
+    "{" * 2000,
+]
+pieces = st.sampled_from([*FORMS, *CHARACTERS])
 
 
 @given(st.lists(pieces | st.text(max_size=8)).map("".join), st.sampled_from(["object", "value", "text"]))
@@ -140,7 +170,8 @@ def test_what_is_written_by_the_rules_is_read_back(need, args):
     need = need.replace("<", "")
     if NEXT.search(need):
         return
-    said = f"Need: {' '.join(need.split())}\nAction: search\nAction Input: {json.dumps(args, ensure_ascii=False)}"
+    written = json.dumps(args, ensure_ascii=False)
+    said = f"Need: {' '.join(need.split())}\nAction: search\nAction Input: {written}"
     assert read(said).args == args
 
 
@@ -226,7 +257,9 @@ async def test_an_unknown_tool_is_answered_with_the_tools_there_are():
 
 
 async def test_an_invalid_final_answer_names_the_field():
-    workflow, model = on_text(unit(Route), ['Final Answer: {"route": "lunch"}', 'Final Answer: {"route": "sales"}'])
+    workflow, model = on_text(
+        unit(Route), ['Final Answer: {"route": "lunch"}', 'Final Answer: {"route": "sales"}']
+    )
     assert (await workflow.run("Go.")).output == Route(route="sales")
     assert "route" in model.requests[1].user
 
@@ -245,9 +278,13 @@ async def test_chinese_tools_and_arguments_are_shown_and_called_as_they_are():
     assert result.steps[0].tool_calls[0].name == "查询"
 
 
-@pytest.mark.parametrize("said", ["Final Answer: **Billing**", 'Final Answer: {"value": "billing"}', "billing", "Billing."])
+@pytest.mark.parametrize(
+    "said", ["Final Answer: **Billing**", 'Final Answer: {"value": "billing"}', "billing", "Billing."]
+)
 async def test_a_router_s_label_comes_through_text(said):
-    flow = RouterFlow(WorkflowUnit("route"), {"billing": WorkflowUnit("billing"), "tech": WorkflowUnit("tech")})
+    flow = RouterFlow(
+        WorkflowUnit("route"), {"billing": WorkflowUnit("billing"), "tech": WorkflowUnit("tech")}
+    )
     workflow, _ = on_text(flow, [said, "Final Answer: paid"])
     result = await workflow.run("Go.")
     assert result.output == "paid"

@@ -1,4 +1,4 @@
-"""The chat server over real HTTP: two users at once, a server that is killed, readers that lose their connection."""
+"""The chat server over real HTTP: two users at once, a server that is killed, lost connections."""
 
 import asyncio
 import json
@@ -12,7 +12,9 @@ from typing import Any
 import httpx
 import pytest
 
-MESSAGES = (Path(__file__).parents[2] / "examples" / "data" / "chat.txt").read_text(encoding="utf-8").splitlines()
+MESSAGES = (
+    (Path(__file__).parents[2] / "examples" / "data" / "chat.txt").read_text(encoding="utf-8").splitlines()
+)
 
 
 class Server:
@@ -28,8 +30,15 @@ class Server:
 
     async def start(self, delay_s: float = 0.0) -> None:
         module = [sys.executable, "-W", "error::ResourceWarning", "-m", "plait.examples.chat_server"]
-        options = ["--port", str(self.port), "--checkpointer", f"sqlite:///{self._folder}/chat.db", "--delay", str(delay_s)]
-        self._process = subprocess.Popen([*module, *options], stdout=subprocess.DEVNULL)
+        options = [
+            "--port",
+            str(self.port),
+            "--checkpointer",
+            f"sqlite:///{self._folder}/chat.db",
+            "--delay",
+            str(delay_s),
+        ]
+        self._process = subprocess.Popen([*module, *options], stdout=subprocess.DEVNULL)  # noqa: ASYNC220
         async with httpx.AsyncClient(trust_env=False) as client:
             for _ in range(600):
                 try:
@@ -69,7 +78,9 @@ async def events_of(response: httpx.Response) -> AsyncIterator[tuple[int, dict[s
             yield number, json.loads(value)
 
 
-async def send(client: httpx.AsyncClient, user: str, text: str, message_id: str) -> list[tuple[int, dict[str, Any]]]:
+async def send(
+    client: httpx.AsyncClient, user: str, text: str, message_id: str
+) -> list[tuple[int, dict[str, Any]]]:
     body = {"text": text, "id": message_id}
     async with client.stream("POST", f"/users/{user}/messages", json=body) as response:
         assert response.status_code == 200
@@ -101,7 +112,9 @@ async def ten_turns(client: httpx.AsyncClient, user: str) -> list[str]:
     ]
 
 
-async def test_ten_turns_of_two_users_survive_a_server_that_is_killed(server: Server, client: httpx.AsyncClient) -> None:
+async def test_ten_turns_of_two_users_survive_a_server_that_is_killed(
+    server: Server, client: httpx.AsyncClient
+) -> None:
     assert len(MESSAGES) == 10
     await server.start(delay_s=0.15)
     chats = [asyncio.create_task(ten_turns(client, user)) for user in ("ann", "bo")]
@@ -115,12 +128,17 @@ async def test_ten_turns_of_two_users_survive_a_server_that_is_killed(server: Se
         assert [message["role"] for message in said] == ["human", "ai"] * 10
         assert [message["text"] for message in said[::2]] == [f"{message} ({user})" for message in MESSAGES]
         assert [message["text"] for message in said[1::2]] == given
-        kept = [f"{words} ({user})" for words in ("the meeting is on Tuesday.", "午饭 32 元", "Mei likes green tea.")]
+        kept = [
+            f"{words} ({user})"
+            for words in ("the meeting is on Tuesday.", "午饭 32 元", "Mei likes green tea.")
+        ]
         assert given[7] == "You told me:\n" + "\n".join(kept)
-        assert f"message 10 of our chat" in given[9]
+        assert "message 10 of our chat" in given[9]
 
 
-async def test_a_lost_connection_goes_on_with_exactly_the_missing_events(server: Server, client: httpx.AsyncClient) -> None:
+async def test_a_lost_connection_goes_on_with_exactly_the_missing_events(
+    server: Server, client: httpx.AsyncClient
+) -> None:
     await server.start(delay_s=0.4)
     seen: list[tuple[int, dict[str, Any]]] = []
     async with client.stream("POST", "/users/ann/messages", json={"text": "Hello!", "id": "1"}) as response:
@@ -130,7 +148,9 @@ async def test_a_lost_connection_goes_on_with_exactly_the_missing_events(server:
                 break
     async with client.stream("GET", f"/users/ann/events?after={seen[-1][0]}") as response:
         missing = [event async for event in events_of(response)]
-    async with client.stream("GET", "/users/ann/events", headers={"Last-Event-ID": str(seen[-1][0])}) as response:
+    async with client.stream(
+        "GET", "/users/ann/events", headers={"Last-Event-ID": str(seen[-1][0])}
+    ) as response:
         assert [event async for event in events_of(response)] == missing
     assert [number for number, _ in seen + missing] == list(range(1, len(seen) + len(missing) + 1))
     assert missing[-1][1]["output"] == "You said “Hello!”, which is message 1 of our chat."
@@ -138,7 +158,9 @@ async def test_a_lost_connection_goes_on_with_exactly_the_missing_events(server:
     assert written == missing[-1][1]["output"]
 
 
-async def test_one_message_at_a_time_and_the_same_one_only_once(server: Server, client: httpx.AsyncClient) -> None:
+async def test_one_message_at_a_time_and_the_same_one_only_once(
+    server: Server, client: httpx.AsyncClient
+) -> None:
     await server.start(delay_s=0.4)
     first = asyncio.create_task(send(client, "ann", "Hello!", "1"))
     await asyncio.sleep(0.2)
@@ -151,7 +173,9 @@ async def test_one_message_at_a_time_and_the_same_one_only_once(server: Server, 
     assert await history(client, "bo") == []
 
 
-async def test_a_message_of_a_former_process_gives_its_result(server: Server, client: httpx.AsyncClient) -> None:
+async def test_a_message_of_a_former_process_gives_its_result(
+    server: Server, client: httpx.AsyncClient
+) -> None:
     await server.start()
     first = await send(client, "ann", "Hello!", "1")
     server.kill()

@@ -1,4 +1,4 @@
-"""The stores of these tests: memory, SQLite files, and a real Postgres that starts with the first test that asks."""
+"""The stores of these tests: memory, SQLite files, and a real Postgres that the first test to ask starts."""
 
 import json
 import subprocess
@@ -54,7 +54,9 @@ def saver_url(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     """What to give as `checkpointer=`; in memory an instance, so that several workflows can share it."""
     if request.param == "memory":
         return InMemorySaver()
-    return f"sqlite:///{tmp_path}/runs.db" if request.param == "sqlite" else request.getfixturevalue("postgres")
+    return (
+        f"sqlite:///{tmp_path}/runs.db" if request.param == "sqlite" else request.getfixturevalue("postgres")
+    )
 
 
 @pytest.fixture
@@ -62,7 +64,9 @@ def program() -> Program:
     """Runs `programs/NAME.py ARGUMENTS` in a process of its own and gives what it printed, as JSON."""
 
     def run(name: str, *arguments: str, timeout: float = 60) -> dict[str, Any]:
-        ended = subprocess.run(command(name, *arguments), capture_output=True, text=True, timeout=timeout, check=False)
+        ended = subprocess.run(
+            command(name, *arguments), capture_output=True, text=True, timeout=timeout, check=False
+        )
         assert ended.returncode == 0, ended.stderr
         assert ended.stderr == ""
         told: dict[str, Any] = json.loads(ended.stdout)

@@ -8,7 +8,6 @@ import pytest
 
 from .conftest import command
 
-
 PIPES: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
 
 
@@ -20,6 +19,16 @@ def test_f75_many_processes_with_two_runs_each_share_a_store(lasting_url: str, c
     assert [json.loads(said) for said, _ in ended] == [{"outcomes": ["done", "done"]}] * count
 
 
-@pytest.mark.parametrize("way", ["sync", "cancelled", "abandoned", "kept-open"])
+@pytest.mark.parametrize(
+    ("way", "lasting_url"),
+    [
+        ("sync", "sqlite"),
+        ("cancelled", "sqlite"),
+        ("abandoned", "sqlite"),
+        ("kept-open", "sqlite"),
+        ("abandoned", "postgres"),
+    ],
+    indirect=["lasting_url"],
+)
 def test_the_interpreter_exits_and_nothing_stays_open(program: Any, lasting_url: str, way: str) -> None:
     assert program("exits", lasting_url, way, timeout=20) == {"threads": ["MainThread"]}

@@ -1,7 +1,6 @@
-"""Postgres: many threads at once, lost connections, a database that stays away and one that is set up by many."""
+"""Postgres: many threads at once, lost connections, a database that stays away, and one set up by many."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -14,7 +13,9 @@ from plait.testing import ScriptedModel, call, text
 from .conftest import administrate
 
 ran: list[str] = []
-TERMINATE = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}' AND pid <> pg_backend_pid()"
+TERMINATE = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}' AND pid <> pg_backend_pid()"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -48,9 +49,8 @@ def doing(name: str, *actions: Any) -> Any:
 
 
 @pytest.fixture
-async def impatient(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guarded, "PATIENCE_S", 1.0)
-    yield
 
 
 def away(server: str, url: str) -> Any:
@@ -69,13 +69,17 @@ def away(server: str, url: str) -> Any:
 
 async def test_f75_a_connection_terminated_between_two_steps_is_made_anew(server: str, postgres: str) -> None:
     drop = doing("drop", lambda: administrate(server, TERMINATE.format(name_of(postgres))))
-    result = await Workflow(counted("one") >> drop >> counted("two"), checkpointer=postgres).run("go", thread_id="t")
+    result = await Workflow(counted("one") >> drop >> counted("two"), checkpointer=postgres).run(
+        "go", thread_id="t"
+    )
     assert (result.outcome, ran) == ("done", ["one", "drop", "two"])
 
 
 async def test_f75_idle_connections_that_died_are_replaced(server: str, postgres: str) -> None:
     unit = WorkflowUnit("chat", answer="text")
-    workflow = Workflow(unit, model=ScriptedModel([text("one"), text("two")]), checkpointer=postgres, store=postgres)
+    workflow = Workflow(
+        unit, model=ScriptedModel([text("one"), text("two")]), checkpointer=postgres, store=postgres
+    )
     async with workflow:
         await workflow.run("go", thread_id="t")
         administrate(server, TERMINATE.format(name_of(postgres)))
@@ -112,7 +116,9 @@ async def test_f75_a_database_that_stays_away_fails_the_run_with_what_it_did(
     assert "resume the thread" in str(raised.value)
 
 
-async def test_f75_the_thread_goes_on_when_the_database_is_back(server: str, postgres: str, impatient: None) -> None:
+async def test_f75_the_thread_goes_on_when_the_database_is_back(
+    server: str, postgres: str, impatient: None
+) -> None:
     take, bring = away(server, postgres)
     workflow = Workflow(counted("one") >> doing("leave", take) >> counted("two"), checkpointer=postgres)
     with pytest.raises(RunError):
@@ -122,7 +128,9 @@ async def test_f75_the_thread_goes_on_when_the_database_is_back(server: str, pos
     assert (result.output, ran) == ("two is done", ["one", "leave", "leave", "two"])
 
 
-async def test_f75_a_unit_that_loses_its_database_keeps_its_rounds(server: str, postgres: str, impatient: None) -> None:
+async def test_f75_a_unit_that_loses_its_database_keeps_its_rounds(
+    server: str, postgres: str, impatient: None
+) -> None:
     take, bring = away(server, postgres)
     actions = [lambda: None, take]
 
@@ -142,7 +150,9 @@ async def test_f75_a_unit_that_loses_its_database_keeps_its_rounds(server: str, 
     assert ran == ["act", "act", "act", "act"]
 
 
-async def test_a_stream_ends_with_the_failure_of_the_store(server: str, postgres: str, impatient: None) -> None:
+async def test_a_stream_ends_with_the_failure_of_the_store(
+    server: str, postgres: str, impatient: None
+) -> None:
     take, bring = away(server, postgres)
     workflow = Workflow(counted("one") >> doing("leave", take), checkpointer=postgres)
     events = [event async for event in workflow.stream("go", thread_id="t")]
@@ -151,7 +161,9 @@ async def test_a_stream_ends_with_the_failure_of_the_store(server: str, postgres
     assert [step.path for step in events[-1].result.steps] == ["one", "leave"]
 
 
-async def test_a_database_that_was_never_there_is_a_failure_of_the_store(postgres: str, impatient: None) -> None:
+async def test_a_database_that_was_never_there_is_a_failure_of_the_store(
+    postgres: str, impatient: None
+) -> None:
     url = postgres.replace(name_of(postgres), "no_such_database")
     workflow = Workflow(counted("one"), checkpointer=url)
     with pytest.raises(RunError, match="opening the checkpoints") as raised:
@@ -199,6 +211,8 @@ async def test_global_keys_are_shared_by_threads_through_the_store(postgres: str
         shared.set("count", shared.get("count", 0) + 1)
         return str(shared.get("count"))
 
-    model = ScriptedModel(lambda request: call("resolve", value=request.last.text) if request.tool_results else call("put"))
+    model = ScriptedModel(
+        lambda request: call("resolve", value=request.last.text) if request.tool_results else call("put")
+    )
     workflow = Workflow(WorkflowUnit("work", tools=[put]), model=model, checkpointer=postgres, store=postgres)
     assert [(await workflow.run("go", thread_id=thread)).output for thread in "abc"] == ["1", "2", "3"]

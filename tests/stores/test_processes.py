@@ -4,7 +4,9 @@ import json
 from typing import Any
 
 
-def test_a_second_turn_in_another_process_finds_state_session_and_global_keys(program: Any, lasting_url: str) -> None:
+def test_a_second_turn_in_another_process_finds_state_session_and_global_keys(
+    program: Any, lasting_url: str
+) -> None:
     program("threads", lasting_url, "first")
     second = program("threads", lasting_url, "second")
     assert json.loads(second["told"][0]) == {"blob": True, "seen": ["ink", "pen"], "price": 3}

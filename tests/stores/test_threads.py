@@ -4,7 +4,16 @@ from typing import Any
 
 import pytest
 
-from plait import LoopFlow, NothingToResume, RouterFlow, RunError, ThreadPaused, ToolRuntime, Workflow, WorkflowUnit
+from plait import (
+    LoopFlow,
+    NothingToResume,
+    RouterFlow,
+    RunError,
+    ThreadPaused,
+    ToolRuntime,
+    Workflow,
+    WorkflowUnit,
+)
 from plait.testing import ScriptedModel, call, fail, text
 
 effects: list[str] = []
@@ -73,7 +82,9 @@ async def test_threads_do_not_see_each_other(saver_url: Any) -> None:
 
 async def test_a_failed_thread_goes_on_from_the_unit_that_failed(flow: Any, saver_url: Any) -> None:
     with pytest.raises(RunError, match="the line is dead"):
-        await workflow(flow, saver_url, a=A, b=[B[0], fail(ConnectionError("the line is dead"))]).run("go", thread_id="t")
+        await workflow(flow, saver_url, a=A, b=[B[0], fail(ConnectionError("the line is dead"))]).run(
+            "go", thread_id="t"
+        )
     result = await workflow(flow, saver_url, b=B).resume("t")
     assert (result.outcome, result.output, effects) == ("done", "b is done", ["a", "b"])
 
@@ -90,7 +101,10 @@ async def test_a_paused_thread_goes_on_with_its_answer(flow: Any, saver_url: Any
 
 
 async def test_two_questions_are_answered_one_by_one(saver_url: Any) -> None:
-    replies = [[call("ask", question="how much?"), call("ask", question="when?")], call("resolve", value="booked")]
+    replies = [
+        [call("ask", question="how much?"), call("ask", question="when?")],
+        call("resolve", value="booked"),
+    ]
     first = await workflow(a, saver_url, a=replies).run("go", thread_id="t")
     asked = {question.question: question.id for question in first.interrupts}
     second = await workflow(a, saver_url, a=replies).resume("t", {asked["when?"]: "today"})
@@ -123,5 +137,7 @@ async def test_history_is_listed_newest_first(saver_url: Any) -> None:
     await made.run("go", thread_id="t")
     history = await made.thread("t").history()
     assert history[0].values["outcome"] == "done"
-    assert [item.created_at for item in history] == sorted((item.created_at for item in history), reverse=True)
+    assert [item.created_at for item in history] == sorted(
+        (item.created_at for item in history), reverse=True
+    )
     assert len(await made.thread("t").history(2)) == 2

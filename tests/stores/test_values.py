@@ -1,4 +1,4 @@
-"""Field case F41: a value comes back from a checkpoint equal and of its type, or is refused when it is written."""
+"""Field case F41: a value comes back equal and of its type, or is refused when it is written."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -12,7 +12,8 @@ from plait.testing import ScriptedModel, call
 CIRCLE = "from dataclasses import dataclass\n\n\n@dataclass\nclass {name}:\n    {field}: {type}\n"
 NOW = CIRCLE.format(name="Circle", field="radius", type="int")
 LATER = {
-    "missing": CIRCLE.format(name="Round", field="radius", type="int") + "\n\ndef Circle(radius):\n    return Round(radius)\n",
+    "missing": CIRCLE.format(name="Round", field="radius", type="int")
+    + "\n\ndef Circle(radius):\n    return Round(radius)\n",
     "renamed": CIRCLE.format(name="Circle", field="size", type="int"),
 }
 REFUSED = {
@@ -27,9 +28,13 @@ CHANGES = [  # how the class changes, where the value is, and which saver holds 
 ]
 
 
-def test_f41_values_come_back_in_another_process_equal_and_of_their_types(program: Any, lasting_url: str) -> None:
+def test_f41_values_come_back_in_another_process_equal_and_of_their_types(
+    program: Any, lasting_url: str
+) -> None:
     assert program("values", lasting_url, "write") == {"outcome": "paused"}
-    assert program("values", lasting_url, "read") == dict.fromkeys(["state", "session", "outputs", "result", "steps"], [])
+    assert program("values", lasting_url, "read") == {
+        key: [] for key in ("state", "session", "outputs", "result", "steps")
+    }
 
 
 @pytest.fixture(params=REFUSED)
@@ -37,8 +42,12 @@ def refused(request: pytest.FixtureRequest) -> Any:
     return request.param, *REFUSED[request.param]
 
 
-@pytest.mark.parametrize("value", [Fraction(1, 3), 2**70, {2: Fraction(1, 3)}], ids=["fraction", "big", "inside"])
-async def test_f41_an_output_that_langgraph_cannot_write_comes_back_all_the_same(value: Any, saver_url: Any) -> None:
+@pytest.mark.parametrize(
+    "value", [Fraction(1, 3), 2**70, {2: Fraction(1, 3)}], ids=["fraction", "big", "inside"]
+)
+async def test_f41_an_output_that_langgraph_cannot_write_comes_back_all_the_same(
+    value: Any, saver_url: Any
+) -> None:
     workflow = Workflow(step(lambda snapshot: value, id="made"), checkpointer=saver_url)
     await workflow.run("go", thread_id="t")
     found = await workflow.thread("t").result()
@@ -58,7 +67,9 @@ async def test_f41_what_cannot_come_back_is_refused_by_the_state(refused: Any, s
         return "tried"
 
     model = ScriptedModel([call("write"), call("resolve", value="done")])
-    result = await Workflow(WorkflowUnit("work", tools=[write]), model=model, checkpointer=saver_url).run("go")
+    result = await Workflow(WorkflowUnit("work", tools=[write]), model=model, checkpointer=saver_url).run(
+        "go"
+    )
     assert (result.state, caught[0].value_type.__name__) == ({}, kind)
     assert caught[0].key.startswith(key)
     assert key in str(caught[0])

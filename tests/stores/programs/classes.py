@@ -1,4 +1,7 @@
-"""A value whose class changes between two processes: `classes.py URL FOLDER ACTION`; FOLDER holds `shapes.py`."""
+"""A value whose class changes between two processes: `classes.py URL FOLDER ACTION WHERE`.
+
+FOLDER holds the module `shapes`; WHERE is `state` or `output`.
+"""
 
 import asyncio
 import json
@@ -26,9 +29,16 @@ def ask(runtime: ToolRuntime) -> str:
 
 
 where = sys.argv[4]
-script = {"asker": [call("ask"), call("resolve", value="asked")], "writer": [call("write"), call("resolve", value="w")]}
-first = WorkflowUnit("writer", tools=[write]) if where == "state" else step(lambda _: shapes.Circle(2), id="made")
-workflow = Workflow(first >> WorkflowUnit("asker", tools=[ask]), model=ScriptedModel(script), checkpointer=url)
+script = {
+    "asker": [call("ask"), call("resolve", value="asked")],
+    "writer": [call("write"), call("resolve", value="w")],
+}
+first = (
+    WorkflowUnit("writer", tools=[write]) if where == "state" else step(lambda _: shapes.Circle(2), id="made")
+)
+workflow = Workflow(
+    first >> WorkflowUnit("asker", tools=[ask]), model=ScriptedModel(script), checkpointer=url
+)
 
 
 async def main() -> dict[str, Any]:
@@ -43,7 +53,10 @@ async def main() -> dict[str, Any]:
     except ClassChanged as error:
         raised = [error.key, error.class_name, str(error)]
     history = await workflow.thread("t").history()
-    return {"raised": raised, "checkpoints": [item.config["configurable"]["checkpoint_id"] for item in history]}
+    return {
+        "raised": raised,
+        "checkpoints": [item.config["configurable"]["checkpoint_id"] for item in history],
+    }
 
 
 print(json.dumps(asyncio.run(main())))

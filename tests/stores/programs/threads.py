@@ -1,4 +1,4 @@
-"""One step of a thread in a process of its own: `threads.py URL STEP`, through `run_sync` and `resume_sync`."""
+"""One step of a thread in a process of its own, through the sync entry points: `threads.py URL STEP`."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Awkward values through a checkpoint: `values.py URL write` keeps them and pauses, `values.py URL read` compares."""
+"""Awkward values through a checkpoint: `values.py URL write` keeps them, `values.py URL read` compares."""
 
 import json
 import sys
@@ -89,7 +89,9 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, list | tuple):
         return all(map(same, one, other))
     if isinstance(one, dict):
-        return all(same(one[key], other[key]) for key in other) and set(map(type, one)) == set(map(type, other))
+        return all(same(one[key], other[key]) for key in other) and set(map(type, one)) == set(
+            map(type, other)
+        )
     return True
 
 
@@ -114,5 +116,8 @@ if action == "write":
     print(json.dumps({"outcome": workflow.run_sync("go", thread_id="t").outcome}))
 else:
     result = workflow.resume_sync("t", "yes")
-    again = {"result": differing(dict(result.state)), "steps": differing({s.unit[3:]: s.output for s in result.steps})}
+    again = {
+        "result": differing(dict(result.state)),
+        "steps": differing({s.unit[3:]: s.output for s in result.steps}),
+    }
     print(json.dumps({**result.output, **again}))

@@ -1,0 +1,1 @@
+"""What Plait costs, measured beside the same work written by hand on LangGraph."""

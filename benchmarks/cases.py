@@ -1,0 +1,24 @@
+"""Every comparison, in its full and in its quick form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .dag import dag
+from .many import many
+from .measure import Case
+from .react import durable, react
+from .router import prompt_tokens, router
+
+
+def cases(*, quick: bool = False) -> Iterator[Case]:
+    """The cases in the order of the table, each made when it is its turn."""
+    repeats = 5 if quick else 9
+    for rounds in (10, 50) if quick else (10, 50, 200):
+        yield react(rounds, repeats)
+    yield router(repeats, runs=10 if quick else 30)
+    yield dag(0.04, repeats, saved=False)
+    yield dag(0.04, repeats, saved=True)
+    yield many(100 if quick else 1_000, repeats)
+    yield prompt_tokens()
+    yield from durable(30 if quick else 200, repeats)

@@ -1,0 +1,97 @@
+"""A thousand units side by side, beside a bare `Send` to a subgraph that does the same."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Annotated, Any, TypedDict
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import tool
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+from langgraph.types import Send
+
+from plait import ParallelFlow, Workflow, WorkflowUnit
+
+from .double import Double, said
+from .measure import Case
+
+PROMPT = "Say what the number is."
+PAUSE_S = 0.05
+
+
+@tool
+async def look_up(key: str) -> str:
+    """Look up what is known of a key."""
+    return key
+
+
+def rule(messages: Sequence[BaseMessage]) -> AIMessage:
+    return said(f"It is {str(messages[-1].content).split()[-1]}.")
+
+
+class Work(TypedDict):
+    item: str
+
+
+class State(TypedDict, total=False):
+    items: list[str]
+    found: Annotated[list[str], operator.add]
+
+
+def agent_by_hand(model: Double) -> Any:
+    """The subgraph: a model node and a ToolNode, as for any agent."""
+    bound = model.bind_tools([look_up])
+
+    async def agent(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
+        return {"messages": [await bound.ainvoke([SystemMessage(PROMPT), *state["messages"]], config)]}
+
+    async def after(state: MessagesState) -> str:
+        last = state["messages"][-1]
+        return "tools" if isinstance(last, AIMessage) and last.tool_calls else END
+
+    builder: Any = StateGraph(MessagesState)
+    builder.add_node("agent", agent)
+    builder.add_node("tools", ToolNode([look_up]))
+    builder.add_edge(START, "agent")
+    builder.add_conditional_edges("agent", after, ["tools", END])
+    builder.add_edge("tools", "agent")
+    return builder.compile()
+
+
+def graph_by_hand(model: Double) -> Any:
+    graph = agent_by_hand(model)
+
+    async def work(state: Work) -> dict[str, Any]:
+        values = await graph.ainvoke({"messages": [HumanMessage(state["item"])]})
+        return {"found": [values["messages"][-1].content]}
+
+    async def fan(state: State) -> list[Send]:
+        return [Send("work", {"item": item}) for item in state["items"]]
+
+    builder: Any = StateGraph(State)
+    builder.add_node("work", work)
+    builder.add_conditional_edges(START, fan, ["work"])
+    builder.add_edge("work", END)
+    return builder.compile()
+
+
+def many(count: int, repeats: int) -> Case:
+    """CPU time of one unit."""
+    model = Double(rule=rule, pause_s=PAUSE_S)
+    items = [f"number {number}" for number in range(count)]
+    unit = WorkflowUnit("say", prompt=PROMPT, output=str, answer="text", tools=[look_up])
+    graph = graph_by_hand(model)
+    workflow = Workflow(ParallelFlow.map(unit, over=lambda _: items), model=model)
+
+    async def by_hand() -> Any:
+        return (await graph.ainvoke({"items": items}))["found"]
+
+    async def with_plait() -> Any:
+        return (await workflow.run("Say what each number is.")).output
+
+    return Case(
+        f"{count:,} parallel units: per unit", by_hand, with_plait, target=1.6, per=count, repeats=repeats
+    )

@@ -1,0 +1,159 @@
+"""A router of two units: a structured call that names the handler, then a handler that calls a tool."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import tool
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+from pydantic import BaseModel
+
+from plait import RouterFlow, Workflow, WorkflowUnit
+from plait.nodes.history import estimate_tokens
+
+from .double import Double, called
+from .measure import Case
+
+TASK = "Lunch, 32 yuan"
+DECIDE = "Decide what the message is."
+BOOK = "Book the expense with the tool, then say what was booked."
+ANSWER = "Answer kindly."
+FINISH = "resolve"
+
+
+class Route(BaseModel):
+    """Where a message goes."""
+
+    route: Literal["record", "general"]
+
+
+class Entry(BaseModel):
+    """Give the final result and end. Call it once, when everything else is done."""
+
+    item: str
+    amount: int
+    currency: str = "CNY"
+
+
+@tool
+async def save_entry(item: str, amount: int) -> str:
+    """Save an expense."""
+    return f"saved {item}: {amount}"
+
+
+def rule(messages: Sequence[BaseMessage]) -> AIMessage:
+    """The route, then one call of the tool, then the entry; what it is asked is in the prompt."""
+    if messages[0].content == DECIDE:
+        return called(0, (FINISH, {"route": "record"}))
+    name = FINISH if messages[-1].type == "tool" else "save_entry"
+    return called(len(messages), (name, {"item": "Lunch", "amount": 32}))
+
+
+class State(MessagesState, total=False):
+    route: str
+    entry: Entry
+
+
+def graph_by_hand(model: Double) -> Any:
+    """One flat graph; both outputs are asked for as a call of a tool, as Plait does."""
+    router = model.bind_tools([_named(Route)])
+    handler = model.bind_tools([save_entry, _named(Entry)])
+
+    async def classify(state: State, config: RunnableConfig) -> dict[str, Any]:
+        reply = await router.ainvoke([SystemMessage(DECIDE), *state["messages"]], config)
+        return {"route": Route.model_validate(reply.tool_calls[0]["args"]).route}
+
+    async def record(state: State, config: RunnableConfig) -> dict[str, Any]:
+        reply = await handler.ainvoke([SystemMessage(BOOK), *state["messages"]], config)
+        call = reply.tool_calls[0]
+        entry = {"entry": Entry.model_validate(call["args"])} if call["name"] == FINISH else {}
+        return {"messages": [reply], **entry}
+
+    async def general(state: State, config: RunnableConfig) -> dict[str, Any]:
+        return {"messages": [await model.ainvoke([SystemMessage(ANSWER), *state["messages"]], config)]}
+
+    async def chosen(state: State) -> str:
+        return state["route"]
+
+    async def after_record(state: State) -> str:
+        return END if "entry" in state else "tools"
+
+    builder: Any = StateGraph(State)
+    for node in (classify, record, general):
+        builder.add_node(node.__name__, node)
+    builder.add_node("tools", ToolNode([save_entry]))
+    builder.add_edge(START, "classify")
+    builder.add_conditional_edges("classify", chosen, ["record", "general"])
+    builder.add_conditional_edges("record", after_record, ["tools", END])
+    builder.add_edge("tools", "record")
+    builder.add_edge("general", END)
+    return builder.compile()
+
+
+def _named(schema: type[BaseModel]) -> dict[str, Any]:
+    """A model as the finishing tool."""
+    told = {"name": FINISH, "description": schema.__doc__, "parameters": schema.model_json_schema()}
+    return {"type": "function", "function": told}
+
+
+def flow() -> RouterFlow:
+    return RouterFlow(
+        WorkflowUnit("classify", prompt=DECIDE, output=Route),
+        {
+            "record": WorkflowUnit("record", prompt=BOOK, output=Entry, tools=[save_entry]),
+            "general": WorkflowUnit("general", prompt=ANSWER, output=str, answer="text"),
+        },
+    )
+
+
+def router(repeats: int, runs: int = 20) -> Case:
+    """CPU time of one run."""
+    model = Double(rule=rule)
+    graph, workflow = graph_by_hand(model), Workflow(flow(), model=model)
+
+    async def by_hand() -> Any:
+        for _ in range(runs):
+            values = await graph.ainvoke({"messages": [HumanMessage(TASK)]})
+        return values["entry"]
+
+    async def with_plait() -> Any:
+        for _ in range(runs):
+            result = await workflow.run(TASK)
+        return result.output
+
+    return Case("router of two units", by_hand, with_plait, target=1.7, per=runs, repeats=repeats)
+
+
+def prompt_tokens() -> Case:
+    """What the model is sent over a run, messages and tools, by the same estimate on both sides."""
+    model = Double(rule=rule, keeps=True)
+    graph, workflow = graph_by_hand(model), Workflow(flow(), model=model)
+
+    async def by_hand() -> Any:
+        model.requests.clear()
+        values = await graph.ainvoke({"messages": [HumanMessage(TASK)]})
+        return values["entry"], _sent(model)
+
+    async def with_plait() -> Any:
+        model.requests.clear()
+        result = await workflow.run(TASK)
+        return result.output, _sent(model)
+
+    return Case(
+        "router: prompt tokens per unit",
+        by_hand,
+        with_plait,
+        "tokens",
+        repeats=1,
+        weigh=lambda result: result[1] / 2,
+        result=lambda result: result[0],
+    )
+
+
+def _sent(model: Double) -> int:
+    return sum(estimate_tokens(messages) + estimate_tokens(json.dumps(tools)) for messages, tools in model.requests)

@@ -1,0 +1,55 @@
+"""The README, the notebooks and the examples in docstrings do what they say."""
+
+import ast
+import doctest
+import importlib
+import inspect
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("core", "nodes", "graphs", "adapters", "testing")
+
+
+async def run_code(source: str, namespace: dict[str, object], name: str) -> None:
+    """Run a cell or block as a notebook does, with `await` at the top level."""
+    code = compile(source, name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    result = eval(code, namespace)
+    if inspect.isawaitable(result):
+        await result
+
+
+def blocks() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+
+
+async def test_the_blocks_of_the_readme_run_in_their_order() -> None:
+    namespace: dict[str, object] = {"__name__": "readme"}
+    assert len(blocks()) >= 3
+    for number, block in enumerate(blocks(), start=1):
+        await run_code(block, namespace, f"README block {number}")
+
+
+@pytest.mark.parametrize("notebook", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+async def test_a_notebook_runs_from_top_to_bottom(notebook: Path) -> None:
+    namespace: dict[str, object] = {"__name__": notebook.stem}
+    for cell in json.loads(notebook.read_text())["cells"]:
+        if cell["cell_type"] == "code":
+            await run_code("".join(cell["source"]), namespace, notebook.name)
+
+
+def modules() -> Iterator[ModuleType]:
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).glob("*.py")):
+            yield importlib.import_module(f"plait.{package}.{path.stem}")
+
+
+def test_the_examples_in_docstrings_give_what_they_show() -> None:
+    results = [doctest.testmod(module, verbose=False) for module in modules()]
+    assert sum(result.attempted for result in results) >= 10
+    assert sum(result.failed for result in results) == 0

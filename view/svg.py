@@ -1,0 +1,207 @@
+"""A picture as SVG: shapes measured from the inside out, then drawn from the outside in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from xml.sax.saxutils import escape
+
+from .measure import text_width, wrapped
+from .routes import LABEL_HEIGHT, LABEL_SIZE, Plan, Point, Way, label_width, planned
+from .shapes import Box, Group, Shape
+from .theme import COLOURS, FONT, MARKERS, PLAIN, STROKES
+
+TITLE, NOTE = 14.0, 11.5
+TITLE_LINE, NOTE_LINE = 19.0, 16.0
+PAD, MARGIN = 14.0, 16.0
+WIDEST = 230.0
+MARK, CORNER = 14.0, 9.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """A shape with its size and the lines of its texts; a group also with what it holds."""
+
+    shape: Shape
+    width: float
+    height: float
+    titles: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    plan: Plan = Plan({}, (), 0.0, 0.0)
+    inside: tuple[_Measured, ...] = ()
+
+
+def svg_of(picture: Group) -> str:
+    """The picture as one SVG element that needs nothing from outside."""
+    inside = tuple(_measured(shape) for shape in picture.shapes)
+    plan = _plan(picture, inside)
+    width, height = plan.width + 2 * MARGIN, plan.height + 2 * MARGIN
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="{FONT}">'
+    )
+    body = _contents(inside, plan, MARGIN, MARGIN, 0)
+    ground = f'<rect width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>'
+    return "\n".join([head, MARKERS, ground, *body, "</svg>"]) + "\n"
+
+
+def _measured(shape: Shape) -> _Measured:
+    if isinstance(shape, Group):
+        return _measured_group(shape)
+    if shape.kind in ("start", "end"):
+        return _Measured(shape, MARK, MARK)
+    titles = wrapped(shape.title, TITLE * 1.1, WIDEST)
+    notes = [line for note in shape.notes for line in wrapped(note, NOTE, WIDEST)]
+    width = max([*(text_width(t, TITLE, bold=True) for t in titles), *(text_width(n, NOTE) for n in notes)])
+    height = len(titles) * TITLE_LINE + len(notes) * NOTE_LINE + 14
+    return _Measured(shape, max(width + 24, 70), height, tuple(titles), tuple(notes))
+
+
+def _measured_group(group: Group) -> _Measured:
+    inside = tuple(_measured(shape) for shape in group.shapes)
+    plan = _plan(group, inside)
+    titles = wrapped(group.title, TITLE * 1.1, max(WIDEST, plan.width)) if group.title else []
+    notes = [line for note in group.notes for line in wrapped(note, NOTE, max(WIDEST, plan.width))]
+    texts = [
+        *(text_width(title, TITLE, bold=True) for title in titles),
+        *(text_width(n, NOTE) for n in notes),
+    ]
+    first = (texts[0] + 10 if titles else 0) + _pill_width(group)
+    width = max([plan.width, first, *texts]) + 2 * PAD
+    height = plan.height + _header(len(titles), len(notes)) + PAD
+    return _Measured(group, width, height, tuple(titles), tuple(notes), plan, inside)
+
+
+def _plan(group: Group, inside: tuple[_Measured, ...]) -> Plan:
+    return planned({one.shape.key: (one.width, one.height) for one in inside}, group.lines)
+
+
+def _header(titles: int, notes: int) -> float:
+    return max(titles, 1) * TITLE_LINE + notes * NOTE_LINE + 20
+
+
+def _pill_width(group: Group) -> float:
+    return text_width(group.caption, NOTE) + 14
+
+
+def _contents(inside: tuple[_Measured, ...], plan: Plan, x: float, y: float, depth: int) -> Iterator[str]:
+    for one in inside:
+        spot = plan.spots[one.shape.key]
+        yield from _drawn(one, x + spot.x, y + spot.y, depth)
+    for way in plan.ways:
+        yield _path(way, x, y)
+    for way in plan.ways:
+        yield from _label(way, x, y)
+
+
+def _drawn(one: _Measured, x: float, y: float, depth: int) -> Iterator[str]:
+    if isinstance(one.shape, Group):
+        yield from _drawn_group(one, one.shape, x, y, depth)
+    elif one.shape.kind in ("start", "end"):
+        yield from _mark(one.shape, x + MARK / 2, y + MARK / 2)
+    else:
+        yield from _drawn_box(one, one.shape, x, y)
+
+
+def _drawn_box(one: _Measured, box: Box, x: float, y: float) -> Iterator[str]:
+    stroke, fill = COLOURS.get(box.kind, PLAIN)
+    round_, dash = (
+        (one.height / 2 if box.kind == "hub" else 6),
+        ' stroke-dasharray="5 3"' if box.kind == "step" else "",
+    )
+    yield _rect(x, y, one.width, one.height, round_, f'fill="{fill}" stroke="{stroke}"{dash}')
+    middle, at = x + one.width / 2, y + 7
+    for title in one.titles:
+        yield _text(title, middle, at + 14, TITLE, 'text-anchor="middle" font-weight="600"')
+        at += TITLE_LINE
+    for note in one.notes:
+        yield _text(note, middle, at + 12, NOTE, 'text-anchor="middle"', "#4a5568")
+        at += NOTE_LINE
+
+
+def _drawn_group(one: _Measured, group: Group, x: float, y: float, depth: int) -> Iterator[str]:
+    stroke, fill = COLOURS.get(group.kind, PLAIN)
+    ground = fill if depth % 2 == 0 else "#ffffff"
+    yield _rect(x, y, one.width, one.height, 10, f'fill="{ground}" stroke="{stroke}" stroke-width="1.4"')
+    at, left = y + 8, x + PAD
+    for title in one.titles:
+        yield _text(title, left, at + 14, TITLE, 'font-weight="600"')
+        at += TITLE_LINE
+    pill = left + (text_width(one.titles[0], TITLE, bold=True) + 10 if one.titles else 0)
+    yield _rect(pill, y + 9, _pill_width(group), 18, 9, f'fill="{stroke}"')
+    yield _text(group.caption, pill + _pill_width(group) / 2, y + 22, NOTE, 'text-anchor="middle"', "#ffffff")
+    at = max(at, y + 8 + TITLE_LINE) + 2
+    for note in one.notes:
+        yield _text(note, left, at + 12, NOTE, "", "#4a5568")
+        at += NOTE_LINE
+    free = one.width - 2 * PAD - one.plan.width
+    top = y + _header(len(one.titles), len(one.notes))
+    yield from _contents(one.inside, one.plan, x + PAD + free / 2, top, depth + 1)
+
+
+def _mark(box: Box, x: float, y: float) -> Iterator[str]:
+    if box.kind == "end":
+        yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6.5" fill="#ffffff" stroke="#1a202c"/>'
+    yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{4 if box.kind == "end" else 6.5}" fill="#1a202c"/>'
+
+
+def _path(way: Way, x: float, y: float) -> str:
+    points = [(px + x, py + y) for px, py in way.points]
+    course = _bowed(points) if way.curved else _cornered(points)
+    return f'<path d="{course}" fill="none" {STROKES[way.line.style]}/>'
+
+
+def _bowed(points: list[Point]) -> str:
+    made = [f"M{points[0][0]:.1f},{points[0][1]:.1f}"]
+    for (x1, y1), (x2, y2) in pairwise(points):
+        if abs(x1 - x2) < 0.5:
+            made.append(f"L{x2:.1f},{y2:.1f}")
+        else:
+            middle = (y1 + y2) / 2
+            made.append(f"C{x1:.1f},{middle:.1f} {x2:.1f},{middle:.1f} {x2:.1f},{y2:.1f}")
+    return " ".join(made)
+
+
+def _cornered(points: list[Point]) -> str:
+    """Straight pieces with rounded corners."""
+    made = [f"M{points[0][0]:.1f},{points[0][1]:.1f}"]
+    for before, at, after in zip(points, points[1:], points[2:], strict=False):
+        near, far = _toward(at, before), _toward(at, after)
+        made.append(f"L{near[0]:.1f},{near[1]:.1f} Q{at[0]:.1f},{at[1]:.1f} {far[0]:.1f},{far[1]:.1f}")
+    return " ".join([*made, f"L{points[-1][0]:.1f},{points[-1][1]:.1f}"])
+
+
+def _toward(start: Point, end: Point) -> Point:
+    """A corner's radius away from `start` on the way to `end`, half-way at most."""
+    length = abs(end[0] - start[0]) + abs(end[1] - start[1])
+    share = min(CORNER / length, 0.5) if length else 0.0
+    return start[0] + (end[0] - start[0]) * share, start[1] + (end[1] - start[1]) * share
+
+
+def _label(way: Way, x: float, y: float) -> Iterator[str]:
+    if way.label_at is None:
+        return
+    middle, at = way.label_at[0] + x, way.label_at[1] + y
+    width, height = label_width(way.line.label) - 4, LABEL_HEIGHT - 4
+    yield _rect(middle - width / 2, at - height / 2, width, height, 4, 'fill="#ffffff" fill-opacity="0.92"')
+    yield _text(way.line.label, middle, at + 4, LABEL_SIZE, 'text-anchor="middle"', "#2d3748")
+
+
+def _rect(x: float, y: float, width: float, height: float, round_: float, rest: str) -> str:
+    return (
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{round_:.1f}" {rest}/>'
+    )
+
+
+def _text(text: str, x: float, y: float, size: float, rest: str, colour: str = "#1a202c") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{colour}" {rest}>{escaped(text)}</text>'
+
+
+def escaped(text: str) -> str:
+    """`text` for XML; signs that XML cannot hold are replaced."""
+    return escape("".join(sign if _is_allowed(sign) else "\ufffd" for sign in text))
+
+
+def _is_allowed(sign: str) -> bool:
+    return sign in "\t\n" or (sign >= " " and not "\ud800" <= sign <= "\udfff" and sign not in "\ufffe\uffff")
