@@ -69,6 +69,10 @@ class ToolRuntime(LangGraphToolRuntime[ContextT, StateT]):
     snapshot: Snapshot = field(default_factory=Snapshot)
     call: CallScope = field(default_factory=lambda: CallScope())
 
+    def __class_getitem__(cls, _: Any) -> type[ToolRuntime[Any, Any]]:
+        """The class itself: its parameters speak to type checkers, not to argument schemas."""
+        return cls
+
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> CoreSchema:
         """Argument schemas that name this class accept its instances and never look into them."""
