@@ -273,7 +273,12 @@ class Workflow:
                 drive.listeners.append(run.listen)
             if not drive.is_new:
                 await check_new_turn(drive, abandon=abandon)
-            return await drive.run(turn_input(task, state))
+            try:
+                return await drive.run(turn_input(task, state))
+            except asyncio.CancelledError:
+                if run is None or not run.is_cancelling:
+                    raise
+                return await drive.cancelled()
 
     def _allowed(self) -> list[tuple[str, str]]:
         """Classes that may come back from checkpoints as objects: those of the definition."""

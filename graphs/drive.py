@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
@@ -112,6 +112,15 @@ class Drive:
         if any(task.name == ENTER for task in state.tasks):  # a turn that broke off before it began
             values |= {"steps": [], "bus": [], "outcome": "", "ended": {}}
         return result_from(self.bound, values, state.interrupts, self.thread_id)
+
+    async def cancelled(self) -> RunResult:
+        """What a run that was cancelled had done by then."""
+        if (task := asyncio.current_task()) is not None:
+            task.uncancel()
+        try:
+            return replace(await self.result(), outcome="cancelled")
+        except PlaitError:
+            return RunResult(self.thread_id, "cancelled")
 
     async def shared(self, scope: str) -> dict[str, Any]:
         values = RootPlace(self.bound.root, self.bound).values((await self.state()).values)

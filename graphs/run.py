@@ -24,6 +24,7 @@ class Run:
         self._events: list[Event] = []
         self._news = asyncio.Event()
         self._task: asyncio.Task[RunResult] | None = None
+        self.is_cancelling = False
 
     def begin(self, work: Coroutine[Any, Any, RunResult]) -> Run:
         """Start `work` on the running loop. For the framework."""
@@ -73,8 +74,12 @@ class Run:
         return await asyncio.shield(self._task)
 
     async def cancel(self) -> None:
-        """Stop the run now and wait until it has stopped; the thread can be resumed."""
-        if self._task is not None:
+        """Stop the run now and wait until it has stopped; the thread can be resumed.
+
+        `result` then gives what had been done, with outcome `cancelled`.
+        """
+        if self._task is not None and not self._task.done():
+            self.is_cancelling = True
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 

@@ -113,7 +113,8 @@ def region_runner(part: Region, runners: Mapping[str, Runner], graph: Graph, bou
     async def run(frame: Frame, runtime: Runtime[Any], graph: Graph | None) -> Delta:
         frame = frame.with_slots(part.max_concurrency)
         if (part.scheduling or bound.binding.scheduling) == "superstep" and graph is not None:
-            inner = delta_from(await graph.ainvoke({"steps": []}, context=frame), types)
+            own = replace(frame, in_root=False)
+            inner = delta_from(await graph.ainvoke({"steps": []}, context=own), types)
         else:
             inner = await Schedule(part, runners, frame, runtime, types).run()
         return _checked(part, inner, frame.snapshot, bound)

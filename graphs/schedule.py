@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from langgraph.config import get_config
@@ -38,6 +38,12 @@ class Schedule:
     frame: Frame
     runtime: Runtime[Any]
     types: Types
+    in_root: bool = False
+
+    def __post_init__(self) -> None:
+        """Note whether the steps are tasks of the root graph; a region around this one may call it."""
+        namespace = get_config().get("configurable", {}).get("checkpoint_ns", "")
+        self.in_root = self.frame.in_root or "|" not in namespace
 
     async def run(self) -> Delta:
         """What all steps did. Raises GraphInterrupt when some of them are paused."""
@@ -97,7 +103,7 @@ class _Round:
         """Many steps that need nothing: each batch of them is called from a task of its own."""
         batches = [steps[start : start + BATCH] for start in range(0, len(steps), BATCH)]
         calls = [self._call_batch(number, batch) for number, batch in enumerate(batches)]
-        for batch, values in zip(batches, await self._stopping(all_of(calls)), strict=True):
+        for batch, values in zip(batches, await self._stopping(all_of(calls, self.schedule.in_root)), strict=True):
             for step, value in zip(batch, values, strict=True):
                 self.results[step.path] = asyncio.get_running_loop().create_future()
                 self.results[step.path].set_result(value)
@@ -121,7 +127,7 @@ class _Round:
             if self._is_closed(step) and _is_paused(future):
                 self.results[step.path] = asyncio.get_running_loop().create_future()
                 self.results[step.path].set_result(update_from(self._cancelled(step)))
-        return await all_of([self.results[step.path] for step in steps])
+        return await all_of([self.results[step.path] for step in steps], self.schedule.in_root)
 
     def _start(self, step: Planned) -> None:
         async def run_step(_: str) -> dict[str, Any]:
@@ -158,8 +164,9 @@ class _Round:
         if self._is_closed(step):
             return self._cancelled(step)
         seen = compose_all([self.before, *(self._needed(other) for other in needed)])
-        frame = schedule.frame.at(schedule.frame.snapshot.apply(seen))
         runner = schedule.runners[step.key]
+        inside = schedule.in_root and isinstance(runner.part, Region)
+        frame = replace(schedule.frame.at(schedule.frame.snapshot.apply(seen)), in_root=inside)
         visit = visit_of(step, frame.snapshot)
         return await runner.visit(visit, frame, schedule.runtime, runner.graph)
 
@@ -229,11 +236,11 @@ def _is_paused(future: asyncio.Future[Any]) -> bool:
     return future.done() and not future.cancelled() and isinstance(future.exception(), GraphInterrupt)
 
 
-async def all_of(futures: Iterable[Any]) -> list[Any]:
+async def all_of(futures: Iterable[Any], in_root: bool) -> list[Any]:
     """The results of all, once every one has ended.
 
     Raises what is no pause first; else one GraphInterrupt as LangGraph wants it: with every
-    question at the root, and empty below, where the tasks themselves have recorded theirs.
+    question at the root, and empty below, where LangGraph itself gathers those of a graph's tasks.
     """
     ended = await asyncio.gather(*futures, return_exceptions=True)
     raised = [error for error in ended if isinstance(error, BaseException)]
@@ -242,12 +249,10 @@ async def all_of(futures: Iterable[Any]) -> list[Any]:
     other = next((error for error in raised if not isinstance(error, GraphInterrupt)), None)
     if other is not None:
         raise other
-    raise _pause([error for error in raised if isinstance(error, GraphInterrupt)])
+    raise _pause([error for error in raised if isinstance(error, GraphInterrupt)] if in_root else [])
 
 
 def _pause(pauses: Sequence[GraphInterrupt]) -> GraphInterrupt:
-    if "|" in get_config().get("configurable", {}).get("checkpoint_ns", ""):
-        return GraphInterrupt(())
     questions = {
         question.id: question for pause in pauses for question in (pause.args[0] if pause.args else ())
     }

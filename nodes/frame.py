@@ -80,13 +80,18 @@ def _shielded(call: Callable[[Any], None], value: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The runtime context of every graph below the root."""
+    """The runtime context of every graph below the root.
+
+    `slots` are the places that a leaf has to take, `lease` what the running one has taken. `in_root`:
+    what runs here are tasks of the root graph itself, called by a region that stands in it.
+    """
 
     snapshot: Snapshot
     meter: Meter
     run: RunScope = field(default_factory=RunScope)
     slots: tuple[asyncio.Semaphore, ...] = ()
     lease: Lease | None = None
+    in_root: bool = False
 
     def with_slots(self, limit: int | None) -> Frame:
         """The same, where at most `limit` units and steps run at a time."""

@@ -25,7 +25,8 @@ def backward(keys: Sequence[str], links: Sequence[Link]) -> set[int]:
     for number, (source, target) in enumerate(links):
         following[source].append((number, target))
     found: set[int] = set()
-    open_, done = set(), set()
+    open_: set[str] = set()
+    done: set[str] = set()
     for first in keys:
         stack = [(first, iter(following[first]))] if first not in done else []
         open_.update(key for key, _ in stack)

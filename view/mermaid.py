@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .shapes import Box, Group, Line, Shape, Style
+from .shapes import Box, Group, Shape, Style
 
 ARROWS: dict[Style, str] = {
     "flow": "-->",

@@ -9,6 +9,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
+from langchain_core.tools import StructuredTool
 
 from plait import (
     BroadcastFlow,
@@ -20,6 +21,7 @@ from plait import (
     RouterFlow,
     RunResult,
     SequentialFlow,
+    ToolRuntime,
     Workflow,
     WorkflowUnit,
     field,
@@ -149,10 +151,6 @@ async def test_a_failure_beside_a_question_ends_a_flow_that_fails_fast() -> None
 
 
 def ask_as(function: Any) -> Any:
-    from langchain_core.tools import StructuredTool
-
-    from plait import ToolRuntime
-
     async def asked(who: str, runtime: ToolRuntime) -> str:
         return str(function(who, runtime))
 
