@@ -24,13 +24,17 @@ class Plan(BaseModel):
     steps: list[PlanStep]
 
 
-def plan_fault(plan: Plan, executors: Collection[str]) -> str | None:
-    """What is wrong with a plan, naming the ids, or None: nothing of a bad plan is ever run."""
+def plan_fault(plan: Plan, executors: Collection[str], taken: Collection[str] = ()) -> str | None:
+    """What is wrong with a plan, naming the ids, or None: nothing of a bad plan is ever run.
+
+    `taken` are ids that stand for other parts of the flow already.
+    """
     ids = [step.id for step in plan.steps]
     faults = [
         "" if plan.steps else "the plan has no steps",
         *(fault for step_id in ids if (fault := id_fault(step_id))),
         *(f"two steps have the id {twice!r}" for twice in sorted({i for i in ids if ids.count(i) > 1})),
+        *(f"the id {used!r} is taken by another part; use another one" for used in sorted({*ids} & {*taken})),
         *(
             f"step {step.id!r} wants the executor {step.executor!r}; there are: {', '.join(executors)}"
             for step in plan.steps

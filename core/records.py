@@ -10,6 +10,9 @@ from .outcome import Reason, Status, StopReason
 from .stored import NOTHING, Stored, Types
 from .usage import Usage
 
+ANEW = "anew"
+"""In the metadata of a rewound record: the part did well and begins again, instead of going on."""
+
 Kind = Literal["unit", "step", "flow"]
 
 

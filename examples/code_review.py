@@ -63,7 +63,9 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("diff", nargs="?", help="the diff's file, or - for standard input")
-    parser.add_argument("--repo", type=Path, help="the repository after the change; nothing outside it is read")
+    parser.add_argument(
+        "--repo", type=Path, help="the repository after the change; nothing outside it is read"
+    )
     parser.add_argument("--demo", action="store_true", help="the shipped diff and its small repository")
     parser.add_argument("--draw", action="store_true", help="print the workflow as Mermaid and end")
     return parser
@@ -76,7 +78,9 @@ def _task(args: argparse.Namespace) -> str:
     text = sys.stdin.read() if args.diff == "-" else source.read_text(encoding="utf-8", errors="replace")
     task = numbered(read_diff(text))
     if len(task) > MOST_CHARACTERS:
-        raise ValueError(f"the diff has {len(task)} characters; at most {MOST_CHARACTERS} are reviewed at a time")
+        raise ValueError(
+            f"the diff has {len(task)} characters; at most {MOST_CHARACTERS} are reviewed at a time"
+        )
     return task
 
 

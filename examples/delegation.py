@@ -1,4 +1,4 @@
-"""Work something out with help: `python -m plait.examples.delegation "body mass index, weight=70 height=1.75"`.
+"""Work something out with help: `python -m plait.examples.delegation "circle area, radius=2"`.
 
 An orchestrator delegates: to a researcher, who looks the formula up in words, and to a coder, who writes
 it down as code. A critic tries the code on a known example and sends the coder back until it is right.
@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field
 from plait import DelegationFlow, PlaitError, ReflexionFlow, RunResult, Workflow, WorkflowUnit, field
 from plait.examples.arithmetic import evaluate, written
 from plait.examples.models import chosen_model
-from plait.testing import Request, ScriptedModel, call, text
+from plait.testing import Request, ScriptedModel, call
 from plait.testing.replies import Call, Reply
 
 FORMULAS = Path(__file__).parent / "data" / "formulas.txt"
@@ -71,7 +71,8 @@ coder: WorkflowUnit[Code] = WorkflowUnit(
 )
 critic: WorkflowUnit[Verdict] = WorkflowUnit(
     "critic",
-    prompt="Compute the code on the example of the task. 10 when it gives what the example says, else say what it gives.",
+    prompt="""Compute the code on the example of the task. 10 when it gives what the example says, else
+say what it gives.""",
     output=Verdict,
     tools=[compute],
 )
@@ -86,7 +87,9 @@ def delegating_workflow(model: Any, *, checkpointer: str = "memory") -> Workflow
 
 def scripted_model() -> ScriptedModel:
     """A model that needs no key: it plays the units by rules that read what they are sent."""
-    return ScriptedModel({"orchestrator": _orchestrate, "researcher": _research, "coder": _code, "critic": _judge})
+    return ScriptedModel(
+        {"orchestrator": _orchestrate, "researcher": _research, "coder": _code, "critic": _judge}
+    )
 
 
 def _orchestrate(request: Request) -> Call | Reply:
@@ -160,7 +163,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _print(result: RunResult) -> None:
     for step in result.steps:
-        print(f"  {step.status:<8} {step.path}{f', asked by {step.delegated_by}' if step.delegated_by else ''}")
+        print(
+            f"  {step.status:<8} {step.path}{f', asked by {step.delegated_by}' if step.delegated_by else ''}"
+        )
     print(f"\n{result.output}")
 
 

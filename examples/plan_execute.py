@@ -21,7 +21,15 @@ from plait.testing import Request, ScriptedModel, call, text
 from plait.testing.replies import Call, Reply
 
 DEMO = "days from 2026-01-15 to 2026-03-01; convert 42 km to miles; divide the second by the first"
-_FACTORS = {"m": 1.0, "km": 1000.0, "miles": 1609.344, "feet": 0.3048, "g": 1.0, "kg": 1000.0, "pounds": 453.59237}
+_FACTORS = {
+    "m": 1.0,
+    "km": 1000.0,
+    "miles": 1609.344,
+    "feet": 0.3048,
+    "g": 1.0,
+    "kg": 1000.0,
+    "pounds": 453.59237,
+}
 _LENGTHS = frozenset(("m", "km", "miles", "feet"))
 
 
@@ -54,7 +62,9 @@ depends_on and names them by id in its task, as in: divide s2 by s1.""",
 calculator = WorkflowUnit("calculator", prompt=EXACT, tools=[calculate])
 converter = WorkflowUnit("converter", prompt=EXACT, tools=[convert])
 calendar = WorkflowUnit("calendar", prompt=EXACT, tools=[days_between])
-writer = WorkflowUnit("writer", prompt="Answer the question from the results, and name what failed.", answer="text")
+writer = WorkflowUnit(
+    "writer", prompt="Answer the question from the results, and name what failed.", answer="text"
+)
 plan_and_execute = RouterFlow(
     triage, {"quick": quick, "large": DAGFlow(planner, [calculator, converter, calendar], writer)}
 )
@@ -103,7 +113,9 @@ def _execute(request: Request) -> Call:
     """Call the tool that the task asks for, then resolve with what it gave."""
     if request.tool_results:
         told = request.tool_results[-1]
-        return call("resolve", value=f"cannot be done: {told.text}" if told.status == "error" else str(told.text))
+        return call(
+            "resolve", value=f"cannot be done: {told.text}" if told.status == "error" else str(told.text)
+        )
     known = dict(re.findall(r"^Output of \S*?(s\d+):\n(\S+)$", request.first_user, re.M))
     task = request.first_user.partition("\n\nOutput of ")[0]
     for step_id, value in known.items():
@@ -121,14 +133,20 @@ def _tool_call(task: str) -> Call:
     for pattern, formula in words.items():
         task = re.sub(pattern, formula, task)
     formula = re.search(r"[-(\d][-\d.+*/() ]*", task)
-    return call("calculate", formula=formula[0].strip()) if formula else call("resolve", value="cannot be done: nothing to compute")
+    return (
+        call("calculate", formula=formula[0].strip())
+        if formula
+        else call("resolve", value="cannot be done: nothing to compute")
+    )
 
 
 def _write(request: Request) -> Reply:
     """One line for each part of the question, with its result."""
     question = request.first_user.partition("\n\nOutput of ")[0]
     results = dict(re.findall(r"^Output of \S*?(s\d+):\n(.*)$", request.first_user, re.M))
-    lines = [f"{part}: {results.get(f's{n}', 'no result')}" for n, part in enumerate(_parts(question), start=1)]
+    lines = [
+        f"{part}: {results.get(f's{n}', 'no result')}" for n, part in enumerate(_parts(question), start=1)
+    ]
     return text("\n".join(lines))
 
 

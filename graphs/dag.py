@@ -27,13 +27,14 @@ class PlanReading(Labels):
     """How a planner's plan is checked while the planner may still be asked again."""
 
     executors: tuple[str, ...] = ()
+    taken: tuple[str, ...] = ()
 
     def fault(self, args: Mapping[str, Any]) -> str | None:
         try:
             plan = Plan.model_validate(dict(args))
         except ValueError:
             return None  # a plan of another type is the affair of its own schema
-        return plan_fault(plan, self.executors)
+        return plan_fault(plan, self.executors, self.taken)
 
     def text(self, text: str) -> dict[str, Any] | None:
         return None
@@ -130,7 +131,7 @@ class DAGFlow(Flow):
 
     def reading(self, key: str) -> Labels | None:
         is_planned = key == self.planner_key and self.dependencies is None
-        return PlanReading((), "", executors=tuple(self.executors)) if is_planned else None
+        return PlanReading((), "", None, False, tuple(self.executors), self._taken) if is_planned else None
 
     def next(self, snapshot: Snapshot) -> tuple[Visit, ...]:
         planned, ran = self._plannings(snapshot), self._runs(snapshot)
@@ -163,7 +164,7 @@ class DAGFlow(Flow):
         if self.dependencies is not None:
             return None
         try:
-            return plan_fault(as_plan(planned.output), tuple(self.executors))
+            return plan_fault(as_plan(planned.output), tuple(self.executors), self._taken)
         except (AttributeError, KeyError, TypeError, ValueError):
             return f"the planner gave no plan but {planned.output!r:.200}"
 
@@ -190,6 +191,11 @@ class DAGFlow(Flow):
     def _known(self, snapshot: Snapshot) -> tuple[Input, ...]:
         """What the planner is told when it is asked again: every result and failure so far."""
         return tuple(input_of(record) for record in self.region.records(snapshot))
+
+    @property
+    def _taken(self) -> tuple[str, ...]:
+        """The keys of planner and aggregator, which no planned step may have."""
+        return tuple(key for key in (self.planner_key, self.region.aggregator_key) if key)
 
     @cached_property
     def _planning_part(self) -> Any:

@@ -24,8 +24,8 @@ START, END = "__start__", "__end__"
 class Visit:
     """One part to run now: its key in the flow, the path it runs at, and what it is given.
 
-    `task` replaces the turn's task for the part; `blocked` says why it is skipped instead; the
-    `messages` are published on the bus before it, and its output after it when it `announces`.
+    `task` replaces the turn's task for the part; `blocked` says why it is skipped instead; it is
+    `unsure` when something failed that it was told of, so that a resume runs it again; the `messages` are published on the bus before it, and its output after it when it `announces`.
     """
 
     key: str
@@ -33,6 +33,7 @@ class Visit:
     inputs: tuple[Input, ...] = ()
     task: Any = None
     blocked: str | None = None
+    unsure: bool = False
     messages: tuple[BusMessage, ...] = ()
     announces: bool = False
 

@@ -70,6 +70,10 @@ class _Beside(Region):
         needs = tuple(step.path for step in steps)
         return (*steps, Planned(path_of(snapshot, self.reducer_key), self.reducer_key, needs, always=True))
 
+    @property
+    def may_stop(self) -> bool:
+        return self.quorum is not None or super().may_stop
+
     def is_enough(self, finished: Sequence[StepRecord]) -> bool:
         """Whether as many parts are done as the quorum asks for."""
         return self.quorum is not None and sum(r.status == "done" for r in finished) >= self.quorum

@@ -19,6 +19,7 @@ from .flow import Flow, FlowEnd, Visit, end_of
 
 OnFailure = Literal["finish", "fail_fast", "require_all"]
 Scheduling = Literal["eager", "superstep"]
+UNSURE = "unsure"
 UNDONE = ("failed", "cancelled")
 
 
@@ -83,6 +84,11 @@ class Region(Flow):
     def is_stopped(self, snapshot: Snapshot) -> bool:
         """Whether no further step may start."""
         return self.on_failure == "fail_fast" and any(r.status in UNDONE for r in self.records(snapshot))
+
+    @property
+    def may_stop(self) -> bool:
+        """Whether one step can end it while others still run."""
+        return self.on_failure == "fail_fast"
 
     def is_enough(self, finished: Sequence[StepRecord]) -> bool:
         """Whether what has finished is all that is wanted, so that the rest can be cancelled."""
@@ -172,9 +178,9 @@ def visit_of(step: Planned, snapshot: Snapshot) -> Visit:
     blocker = None if step.always else next((record for record in needed if is_lost(record)), None)
     why = f"{finisher.path} ended the flow" if finisher else None
     why = why or (f"{blocker.path} {blocker.status}" if blocker else None)
-    return Visit(
-        step.key, step.path, inputs or snapshot.inputs, step.task, why, step.messages, step.announces
-    )
+    unsure = any(is_lost(record) or record.metadata.get(UNSURE) for record in needed)
+    inputs = inputs or snapshot.inputs
+    return Visit(step.key, step.path, inputs, step.task, why, unsure, step.messages, step.announces)
 
 
 def input_of(record: StepRecord) -> Input:

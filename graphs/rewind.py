@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..core.errors import DefinitionChanged
-from ..core.paths import memory_key
-from ..core.records import StepRecord
+from ..core.paths import is_below, memory_key
+from ..core.records import ANEW, StepRecord
 from ..core.usage import Usage
 from .binding import Bound
 from .flow import Flow
@@ -21,8 +22,26 @@ def rewound(values: Mapping[str, Any]) -> dict[str, Any]:
     records = [StepRecord.from_plain(record) for record in values.get("steps", ())]
     spent = Usage.total(record.usage for record in records)
     turn = {**values["turn"], "started": time.time(), "floor": spent.to_plain()}
-    again = [record.rewound().to_plain() for record in records if record.status in UNDONE]
+    again = [record.to_plain() for record in _taken_up(records)]
     return {"steps": again, "turn": turn, "outcome": "", "ended": {}, "rewind": True}
+
+
+def _taken_up(records: Sequence[StepRecord]) -> Iterator[StepRecord]:
+    """The records of what runs again: what failed or was left out because of it, and what was told of
+    a failure, with all below it; but nothing in a flow that has ended well, since that does not run."""
+    ended = [r.path for r in records if r.kind == "flow" and r.status in ("done", "partial")]
+    unsure = [r.path for r in records if r.metadata.get("unsure") and not _is_inside(r, ended)]
+    for record in records:
+        if not record.is_final or _is_inside(record, [path for path in ended if path not in unsure]):
+            continue
+        if any(is_below(record.path, path) for path in unsure) and record.status not in UNDONE:
+            yield replace(record.rewound(), metadata={**record.metadata, ANEW: True})
+        elif record.status in UNDONE or record.metadata.get("blocked"):
+            yield record.rewound()
+
+
+def _is_inside(record: StepRecord, flows: Iterable[str]) -> bool:
+    return any(path != record.path and is_below(record.path, path) for path in flows)
 
 
 def check_definition(bound: Bound, thread_id: str, state: Any) -> None:

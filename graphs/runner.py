@@ -51,6 +51,7 @@ class Runner:
         for message in visit.messages:
             frame.run.publish(message)
         delta = await self.run(here.at(here.snapshot, _meter(self.part, here)), runtime, graph)
+        delta = _unsure(delta, visit.path) if visit.unsure else delta
         frame.run.resumed = False
         frame.run.records.update((record.id, record) for record in delta.steps)
         said = _broadcast(delta, here) if visit.announces else ()
@@ -64,6 +65,11 @@ class Runner:
         kind = "unit" if isinstance(part, WorkflowUnit) else kind
         name = getattr(part, "id", None) or getattr(part, "type", "")
         return StepRecord(path, str(name), kind, status, message=why, **fields)
+
+
+def _unsure(delta: Delta, path: str) -> Delta:
+    steps = (replace(s, metadata={**s.metadata, "unsure": True}) if s.path == path else s for s in delta.steps)
+    return replace(delta, steps=tuple(steps))
 
 
 def _broadcast(delta: Delta, frame: Frame) -> tuple[BusMessage, ...]:

@@ -113,7 +113,7 @@ def region_runner(part: Region, runners: Mapping[str, Runner], graph: Graph, bou
     async def run(frame: Frame, runtime: Runtime[Any], graph: Graph | None) -> Delta:
         frame = frame.with_slots(part.max_concurrency)
         if (part.scheduling or bound.binding.scheduling) == "superstep" and graph is not None:
-            own = replace(frame, in_root=False)
+            own = replace(frame, in_root=False, hold=None)
             inner = delta_from(await graph.ainvoke({"steps": []}, context=own), types)
         else:
             inner = await Schedule(part, runners, frame, runtime, types).run()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 from langgraph.config import get_config
@@ -82,6 +83,9 @@ class _Round:
     deltas: dict[str, Delta] = field(default_factory=dict)
     finished: dict[str, StepRecord] = field(default_factory=dict)
     stopped: set[str] = field(default_factory=set)
+    paused: set[str] = field(default_factory=set)
+    ended: set[str] = field(default_factory=set)
+    settled: asyncio.Event = field(default_factory=asyncio.Event)
     closed: Literal["no", "siblings", "all"] = "no"
 
     def __post_init__(self) -> None:
@@ -136,6 +140,7 @@ class _Round:
         named: Any = task(name=step.key)
         self.results[step.path] = future = named(run_step)(step.path)
         if future.done() and not _is_paused(future):  # it ended before the run was resumed
+            self.ended.add(step.path)
             self._note(step, self._delta(step))
 
     async def _step(self, step: Planned) -> Delta:
@@ -145,7 +150,7 @@ class _Round:
             return self._cancelled(step)
         self.bodies[step.path] = body
         try:
-            delta = await self._ran(step)
+            return await self._finished(step)
         except asyncio.CancelledError:
             if step.path not in self.stopped:
                 raise
@@ -153,8 +158,39 @@ class _Round:
             return self._cancelled(step)
         finally:
             self.bodies.pop(step.path, None)
+            self.ended.add(step.path)
+            self._settle()
+
+    async def _finished(self, step: Planned) -> Delta:
+        """What the step did. A pause is held back while another step may still end the flow: LangGraph
+        stops at a task that pauses, whatever becomes of the one that called it."""
+        try:
+            delta = await self._ran(step)
+        except GraphInterrupt:
+            await self._hold(step)
+            raise
+        self.bodies.pop(step.path, None)
         self._note(step, delta)
         return delta
+
+    async def _hold(self, step: Planned) -> None:
+        """Wait until no step is left that could end this flow or one around it."""
+        self.paused.add(step.path)
+        self._settle()
+        if self.schedule.flow.may_stop:
+            await self.settled.wait()
+        if self.schedule.frame.hold is not None:
+            await self.settled.wait()
+            await self.schedule.frame.hold()
+
+    def _settle(self) -> None:
+        """Note when every step has ended, is paused, or waits for one that is."""
+        over = self.ended | self.paused
+        if self.paused and all(
+            self._is_closed(step) or step.path in over or self.ancestors[step.path] & self.paused
+            for step in self.plan
+        ):
+            self.settled.set()
 
     async def _ran(self, step: Planned) -> Delta:
         schedule = self.schedule
@@ -165,8 +201,10 @@ class _Round:
             return self._cancelled(step)
         seen = compose_all([self.before, *(self._needed(other) for other in needed)])
         runner = schedule.runners[step.key]
-        inside = schedule.in_root and isinstance(runner.part, Region)
-        frame = replace(schedule.frame.at(schedule.frame.snapshot.apply(seen)), in_root=inside)
+        frame = schedule.frame.at(schedule.frame.snapshot.apply(seen))
+        frame = replace(frame, in_root=False, hold=None)
+        if isinstance(runner.part, Region):  # its steps are called as tasks of the same graph
+            frame = replace(frame, in_root=schedule.in_root, hold=partial(self._hold, step))
         visit = visit_of(step, frame.snapshot)
         return await runner.visit(visit, frame, schedule.runtime, runner.graph)
 

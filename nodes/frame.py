@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -78,12 +78,16 @@ def _shielded(call: Callable[[Any], None], value: Any) -> None:
         logging.getLogger("plait").exception("a subscriber raised")
 
 
+Hold = Callable[[], Awaitable[None]]
+
+
 @dataclass(frozen=True, slots=True)
 class Frame:
     """The runtime context of every graph below the root.
 
     `slots` are the places that a leaf has to take, `lease` what the running one has taken. `in_root`:
-    what runs here are tasks of the root graph itself, called by a region that stands in it.
+    what runs here are tasks of the root graph itself, called by a region that stands in it. `hold` is
+    what a region whose steps are paused awaits before it pauses, when another region called it.
     """
 
     snapshot: Snapshot
@@ -92,6 +96,7 @@ class Frame:
     slots: tuple[asyncio.Semaphore, ...] = ()
     lease: Lease | None = None
     in_root: bool = False
+    hold: Hold | None = None
 
     def with_slots(self, limit: int | None) -> Frame:
         """The same, where at most `limit` units and steps run at a time."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
+from ..core.records import ANEW
 from ..core.snapshot import Input, Snapshot
 from .content import clean_text
 from .history import message_text
@@ -54,7 +55,7 @@ def _blocks(content: Any) -> list[Any]:
 def opening(unit: WorkflowUnit[Any], snapshot: Snapshot) -> list[BaseMessage]:
     """The transcript a unit starts a pass with: what it remembers and what is new."""
     attempts = snapshot.attempts(snapshot.path)
-    taken_up = bool(attempts) and attempts[-1].status == "rewound"
+    taken_up = bool(attempts) and attempts[-1].status == "rewound" and ANEW not in attempts[-1].metadata
     if taken_up and (held := snapshot.transcript(snapshot.path)):
         return [*held, *([HumanMessage(CONTINUE)] if held[-1].type == "ai" else [])]
     remembered = () if unit.memory == "none" else snapshot.transcript(snapshot.path)

@@ -1,1 +1,1 @@
-"""The parts of the code review: the diff, the repository's tools, the units, the scripted model, the report."""
+"""The parts of the code review: diff, repository, units, rules of the scripted model, report."""

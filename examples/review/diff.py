@@ -59,7 +59,13 @@ def read_diff(text: str) -> list[FileChange]:
 def _path(written: str) -> str:
     name = written.split("\t")[0].strip()
     if name.startswith('"') and name.endswith('"'):
-        name = name[1:-1].encode("latin-1", "replace").decode("unicode_escape").encode("latin-1").decode("utf-8", "replace")
+        name = (
+            name[1:-1]
+            .encode("latin-1", "replace")
+            .decode("unicode_escape")
+            .encode("latin-1")
+            .decode("utf-8", "replace")
+        )
     return "" if name == "/dev/null" else name.removeprefix("b/")
 
 

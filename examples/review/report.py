@@ -24,7 +24,8 @@ def lines(result: RunResult) -> Iterator[str]:
     yield from map(finding, report.findings)
     spent = result.usage
     yield ""
-    yield f"{spent.model_calls} model calls, {spent.tool_calls} tool calls, {spent.tokens} tokens, {result.duration_s:.1f} s"
+    calls = f"{spent.model_calls} model calls, {spent.tool_calls} tool calls"
+    yield f"{calls}, {spent.tokens} tokens, {result.duration_s:.1f} s"
 
 
 def finding(one: Finding) -> str:

@@ -35,7 +35,10 @@ class Repository:
             if size > MOST_CHARACTERS:
                 break
         last = first + len(shown) - 1
-        return "\n".join([*shown, f"[{len(lines) - last} more lines]"] if last < len(lines) else shown) or "(nothing there)"
+        return (
+            "\n".join([*shown, f"[{len(lines) - last} more lines]"] if last < len(lines) else shown)
+            or "(nothing there)"
+        )
 
     def search(self, text: str) -> str:
         """The lines that hold `text`, as `path:line: text`."""
@@ -84,7 +87,9 @@ class Repository:
             names[:] = sorted(name for name in names if name not in SKIPPED and not name.startswith("."))
             for name in sorted(files):
                 path = Path(folder, name)
-                is_ours = not name.startswith(".") and path.is_file() and path.resolve().is_relative_to(self._top)
+                is_ours = (
+                    not name.startswith(".") and path.is_file() and path.resolve().is_relative_to(self._top)
+                )
                 if is_ours and count < MOST_FILES:
                     count += 1
                     yield path

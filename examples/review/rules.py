@@ -79,13 +79,15 @@ RULES = (
          matching(r"(?i)\b\w*(password|secret|token|api_?key)\w*\s*[:=]+\s*[\"'][^\"']{8,}[\"']")),
     Rule("security", "major", "a shell runs text that is put together; give a list of arguments",
          matching(r"shell\s*=\s*True|os\.system\(")),
-    Rule("performance", "major", "a loop in a loop over the same items takes the square of their number; use a set or a dict",
+    Rule("performance", "major", "a loop in a loop over the same items takes quadratic time; use a set or a dict",
          nested_loops),
     Rule("performance", "major", "one query for each item; ask once for all of them", queries_in_loops),
-    Rule("performance", "major", "time.sleep holds up every other task; use asyncio.sleep", matching(r"\btime\.sleep\(")),
+    Rule("performance", "major", "time.sleep holds up every other task; use asyncio.sleep",
+         matching(r"\btime\.sleep\(")),
     Rule("architecture", "minor", "hidden global state; pass it in", matching(r"^\s*global \w")),
     Rule("architecture", "minor", "more than six parameters; gather them in a value", long_signatures),
-    Rule("architecture", "minor", "a star import hides where names come from", matching(r"^from \S+ import \*")),
+    Rule("architecture", "minor", "a star import hides where names come from",
+         matching(r"^from \S+ import \*")),
     Rule("bugs", "major", "a bare except hides every fault, even an interrupt; name the errors",
          matching(r"^\s*except\s*:")),
     Rule("bugs", "major", "off by one: the last index is len - 1",
@@ -114,7 +116,12 @@ def not_awaited(changes: Iterable[FileChange], names: Iterable[str]) -> list[Fin
         return []
     call = re.compile(rf"^\s*(?:\w+\s*=\s*)?(?:\w+\.)*({listed})\(")
     return [
-        Finding(file=change.path, line=line.number, severity="major", message=f"{made[1]} is async and is not awaited, so it never runs")
+        Finding(
+            file=change.path,
+            line=line.number,
+            severity="major",
+            message=f"{made[1]} is async and is not awaited, so it never runs",
+        )
         for change in changes
         for line in change.added
         if (made := call.match(line.text))

@@ -42,7 +42,9 @@ def _triage(request: Request) -> Call:
     risky = [found for reviewer in REVIEWERS for found in findings(changes, reviewer)]
     if len(code) <= SMALL and not risky:
         return call("resolve", route="quick", why=f"{len(code)} added lines of code, none of them risky")
-    return call("resolve", route="deep", why=f"{len(code)} added lines of code, {len(risky)} of them suspicious")
+    return call(
+        "resolve", route="deep", why=f"{len(code)} added lines of code, {len(risky)} of them suspicious"
+    )
 
 
 def _quick(request: Request) -> Call:
@@ -85,7 +87,11 @@ def _confirmed(request: Request, found: list[Finding]) -> Call | list[Call]:
 
 def _evidence(found: Finding, file: str) -> str:
     line = re.search(rf"^ *{found.line} \|(.*)$", file, re.M)
-    return f"line {found.line} of the file: {line[1].strip()}" if line else "the file could not be read; the diff says so"
+    return (
+        f"line {found.line} of the file: {line[1].strip()}"
+        if line
+        else "the file could not be read; the diff says so"
+    )
 
 
 def _is_harmless(line: str, file: str) -> bool:
@@ -108,7 +114,9 @@ def _bugs(request: Request) -> Call:
     if not request.tool_results:
         return call("search", text="async def ")
     names = async_names(f"{request.first_user}\n{request.tool_results[0].text}")
-    known = {(one["file"], one["line"]) for one in _outputs(request.user).get("security", {}).get("findings", [])}
+    known = {
+        (one["file"], one["line"]) for one in _outputs(request.user).get("security", {}).get("findings", [])
+    }
     found = [*findings(changes, "bugs"), *not_awaited(changes, names)]
     return call("resolve", findings=[one.model_dump() for one in found if (one.file, one.line) not in known])
 

@@ -89,7 +89,9 @@ evaluator: WorkflowUnit[Verdict] = WorkflowUnit(
 which finding to confirm, to drop or to add.""",
     output=Verdict,
 )
-performance = _reviewer("performance", "performance: needless work in loops, queries one by one, blocking calls")
+performance = _reviewer(
+    "performance", "performance: needless work in loops, queries one by one, blocking calls"
+)
 architecture = _reviewer("architecture", "architecture: duties in the wrong place, hidden state, interfaces")
 bugs = _reviewer("bugs", "bugs: what fails or gives wrong results. Leave out what security has found already")
 report: WorkflowUnit[Report] = WorkflowUnit(
