@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         PlaitError,
         RunError,
         StateConflict,
+        ThreadBusy,
         ThreadPaused,
         ValueRefused,
     )
@@ -109,6 +110,7 @@ __all__ = [
     "StopReason",
     "Thread",
     "ThreadContext",
+    "ThreadBusy",
     "ThreadPaused",
     "ToolCallRecord",
     "ToolDefinition",
@@ -153,6 +155,7 @@ _HOMES = {
     "PlaitError": "core.errors",
     "RunError": "core.errors",
     "StateConflict": "core.errors",
+    "ThreadBusy": "core.errors",
     "ThreadPaused": "core.errors",
     "ValueRefused": "core.errors",
     "Event": "core.events",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import cached_property
 from typing import Any
 from uuid import uuid4
@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from .adapters.models import resolve_model
 from .adapters.source import Source
 from .adapters.stores import check_url, saver_for, saver_source, store_source
-from .core.errors import DefinitionError
+from .core.errors import DefinitionError, PlaitError, ThreadBusy
 from .core.events import Event
 from .core.ports import EMPTY_PLANE, Plane
 from .core.roles import AdapterBinding, AdapterFn
@@ -30,7 +30,7 @@ from .graphs.result import RunResult
 from .graphs.roletable import WorkflowDefinition, role_table
 from .graphs.run import Run
 from .graphs.step import as_part
-from .graphs.turns import UNSET, check_new_turn, continuation, turn_input
+from .graphs.turns import UNSET, check_given, check_new_turn, continuation, turn_input
 from .thread import Thread
 
 
@@ -92,9 +92,10 @@ class Workflow:
         self.bus = MessageBus()
         self._plane = plane
         self._context_schema = context_schema
-        self._savers: Source = saver_source(checkpointer, self._allowed())
+        self._savers: Source = saver_source(checkpointer, self.bound.importable)
         self._stores: Source = store_source(store)
         self._kept_open = AsyncExitStack()
+        self._busy: set[str] = set()
 
     @cached_property
     def graph(self) -> Graph:
@@ -207,8 +208,9 @@ class Workflow:
         answers are missing.
         """
         async with self.drive(thread_id, context, config) as drive:
-            given = await continuation(drive, answers)
-            return await drive.run(given, resumed=True)
+            with self._held(drive.thread_id):
+                given = await continuation(drive, answers)
+                return await drive.run(given, resumed=True)
 
     def resume_sync(self, thread_id: str, answers: Any = UNSET, **options: Any) -> RunResult:
         """`resume` for callers that cannot await."""
@@ -243,6 +245,8 @@ class Workflow:
         self, thread_id: str | None, context: Any = None, config: RunnableConfig | None = None
     ) -> AsyncIterator[Drive]:
         async with self._savers.use() as saver, self._stores.use() as store:
+            if thread_id is not None and not thread_id.strip():
+                raise PlaitError("a thread_id must not be blank; leave it out for a new thread")
             named = thread_id or (config or {}).get("configurable", {}).get("thread_id")
             thread = str(named or uuid4())
             graph = self.graph.copy({"checkpointer": saver_for(saver, thread), "store": store})
@@ -268,22 +272,36 @@ class Workflow:
         state: Mapping[str, Any] | None = None,
         abandon: bool = False,
     ) -> RunResult:
+        given = turn_input(task, state)
+        check_given(self.bound, state)
         async with self.drive(thread_id, context, config) as drive:
-            if run is not None:
-                drive.listeners.append(run.listen)
-            if not drive.is_new:
-                await check_new_turn(drive, abandon=abandon)
-            try:
-                return await drive.run(turn_input(task, state))
-            except asyncio.CancelledError:
-                if run is None or not run.is_cancelling:
-                    raise
-                return await drive.cancelled()
+            with self._held(drive.thread_id):
+                return await self._driven(drive, run, given, abandon)
 
-    def _allowed(self) -> list[tuple[str, str]]:
-        """Classes that may come back from checkpoints as objects: those of the definition."""
-        importable = (name.split(":") for name in self.bound.schema.types if "<locals>" not in name)
-        return [(module, name) for module, name in importable if "." not in name]
+    async def _driven(
+        self, drive: Drive, run: Run | None, given: Mapping[str, Any], abandon: bool
+    ) -> RunResult:
+        if run is not None:
+            drive.listeners.append(run.listen)
+        if not drive.is_new:
+            await check_new_turn(drive, abandon=abandon)
+        try:
+            return await drive.run(given)
+        except asyncio.CancelledError:
+            if run is None or not run.is_cancelling:
+                raise
+            return await drive.cancelled()
+
+    @contextmanager
+    def _held(self, thread_id: str) -> Iterator[None]:
+        """One run at a time on a thread. Raises ThreadBusy."""
+        if thread_id in self._busy:
+            raise ThreadBusy(thread_id)
+        self._busy.add(thread_id)
+        try:
+            yield
+        finally:
+            self._busy.discard(thread_id)
 
 
 def create_workflow(

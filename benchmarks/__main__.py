@@ -1,4 +1,4 @@
-"""`python -m plait.benchmarks`: measure, print the table; `--json` prints every value, `--quick` is shorter."""
+"""Measures Plait beside LangGraph by hand and prints the table: `python -m plait.benchmarks`."""
 
 from __future__ import annotations
 

@@ -137,16 +137,16 @@ def _lines(row: Row) -> list[tuple[str, ...]]:
     aim = "" if case.target is None else f"{case.target:.2f}"
     mark = "" if case.target is None else "ok" if row.ratio <= case.target else "MISSED"
     costs = (f"{hand.median:.2f}", f"{hand.spread:.2f}", f"{plait.median:.2f}", f"{plait.spread:.2f}")
-    lines = [(case.name, UNITS[case.metric], *costs, f"{row.ratio:.2f}", aim, mark)]
+    lines: list[tuple[str, ...]] = [(case.name, UNITS[case.metric], *costs, f"{row.ratio:.2f}", aim, mark)]
     if case.floor is not None:
-        told = f"{case.floor:.2f} at least; by hand"
-        lines.append((f"  {told}", UNITS[case.metric], *costs[:2], "", "", f"{row.ratio_of('hand'):.2f}", "", ""))
-    for name in case.more:
-        sample, ratio = row.samples[name], f"{row.ratio_of(name):.2f}"
-        lines.append(
-            (f"  {name}", UNITS[case.metric], f"{sample.median:.2f}", f"{sample.spread:.2f}", "", "", ratio, "", "")
-        )
-    return lines
+        lines.append(_aside(f"by hand, beside the {case.floor:.0f} at least", row, "hand"))
+    return [*lines, *(_aside(name, row, name) for name in case.more)]
+
+
+def _aside(told: str, row: Row, side: str) -> tuple[str, ...]:
+    sample = row.samples[side]
+    costs = (f"{sample.median:.2f}", f"{sample.spread:.2f}")
+    return (f"  {told}", UNITS[row.case.metric], *costs, "", "", f"{row.ratio_of(side):.2f}", "", "")
 
 
 def _padded(line: Sequence[str], widths: Sequence[int]) -> str:

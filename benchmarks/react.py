@@ -12,13 +12,13 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, ToolRuntime, tools_condition
 
 from plait import Workflow, WorkflowUnit
 
 from .double import Counting, Double, called, said
-from .measure import Case
+from .measure import Case, Work
 
 PROMPT = "You look things up and add numbers, two tools at a time, until all is known."
 TASK = "Find out what there is to know."
@@ -52,7 +52,12 @@ def rule(rounds: int) -> Any:
     return reply
 
 
-def graph_by_hand(model: Double, saver: Any = None) -> Any:
+async def condition(state: MessagesState) -> str:
+    """`tools_condition` as a coroutine, which LangGraph does not send to a thread."""
+    return tools_condition(dict(state))
+
+
+def graph_by_hand(model: Double, saver: Any = None, condition: Any = tools_condition) -> Any:
     """The agent as LangGraph's own guide writes it: a model node, a ToolNode, and the way between."""
     bound = model.bind_tools(TOOLS)
 
@@ -63,7 +68,7 @@ def graph_by_hand(model: Double, saver: Any = None) -> Any:
     builder.add_node("agent", agent)
     builder.add_node("tools", ToolNode(TOOLS))
     builder.add_edge(START, "agent")
-    builder.add_conditional_edges("agent", tools_condition)
+    builder.add_conditional_edges("agent", condition, ["tools", END])
     builder.add_edge("tools", "agent")
     return builder.compile(checkpointer=saver)
 
@@ -72,23 +77,19 @@ def unit(rounds: int) -> WorkflowUnit[str]:
     return WorkflowUnit("agent", prompt=PROMPT, tools=TOOLS, answer="text", max_rounds=rounds + 1)
 
 
-def shown(messages: Sequence[BaseMessage]) -> list[Any]:
-    """Messages as they would be sent."""
-    return [
-        (m.type, m.content, getattr(m, "tool_calls", None), getattr(m, "tool_call_id", None)) for m in messages
-    ]
-
-
 def react(rounds: int, repeats: int) -> Case:
     """The loop alone: CPU time, with the same callbacks on both sides."""
     model = Double(rule=rule(rounds))
-    graph, workflow = graph_by_hand(model), Workflow(unit(rounds), model=model)
+    workflow = Workflow(unit(rounds), model=model)
 
-    async def by_hand() -> Any:
-        counting = Counting()
-        config: Any = {"recursion_limit": 4 * rounds + 10, "callbacks": [counting]}
-        values = await graph.ainvoke({"messages": [HumanMessage(TASK)]}, config)
-        return values["messages"][-1].content, counting.counts, values["messages"]
+    def by_hand(graph: Any) -> Work:
+        async def run() -> Any:
+            counting = Counting()
+            config: Any = {"recursion_limit": 4 * rounds + 10, "callbacks": [counting]}
+            values = await graph.ainvoke({"messages": [HumanMessage(TASK)]}, config)
+            return values["messages"][-1].content, counting.counts, values["messages"]
+
+        return run
 
     async def with_plait() -> Any:
         counting = Counting()
@@ -97,11 +98,12 @@ def react(rounds: int, repeats: int) -> Case:
 
     return Case(
         f"react, {rounds} rounds: per round",
-        by_hand,
+        by_hand(graph_by_hand(model)),
         with_plait,
         target=0.7,
         per=rounds,
         repeats=repeats,
+        more={"by hand, its edge a coroutine": by_hand(graph_by_hand(model, condition=condition))},
         result=_told,
     )
 
@@ -140,7 +142,9 @@ def durable(rounds: int, repeats: int) -> tuple[Case, Case]:
     time_case = Case(
         f"{name}: per round", by_hand, with_plait, "wall", 1.0, rounds, repeats=repeats, result=_first
     )
-    size_case = Case(f"{name}: bytes", by_hand, with_plait, "bytes", 0.1, repeats=1, weigh=_second, result=_first)
+    size_case = Case(
+        f"{name}: bytes", by_hand, with_plait, "bytes", 0.1, repeats=1, weigh=_second, result=_first
+    )
     return time_case, size_case
 
 

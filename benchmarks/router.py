@@ -156,4 +156,6 @@ def prompt_tokens() -> Case:
 
 
 def _sent(model: Double) -> int:
-    return sum(estimate_tokens(messages) + estimate_tokens(json.dumps(tools)) for messages, tools in model.requests)
+    return sum(
+        estimate_tokens(messages) + estimate_tokens(json.dumps(tools)) for messages, tools in model.requests
+    )

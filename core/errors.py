@@ -8,6 +8,7 @@ PlaitError
 ├── ClassChanged         a stored value whose class is missing or different now
 ├── DefinitionChanged    a thread resumed under a definition that changed what ran
 ├── ThreadPaused         new input for a thread that waits for an answer
+├── ThreadBusy           a thread that another run is under way on
 ├── NothingToResume      a thread that has nothing left to do
 └── MissingExtra         an optional package that is not installed
 """
@@ -110,6 +111,16 @@ class ThreadPaused(PlaitError):
         super().__init__(
             f"thread {thread_id!r} is paused with {len(self.questions)} open question(s); "
             f"answer with resume(...), or pass abandon=True to start a new turn"
+        )
+
+
+class ThreadBusy(PlaitError):
+    """Another run of the same workflow is under way on the thread."""
+
+    def __init__(self, thread_id: str) -> None:
+        self.thread_id = thread_id
+        super().__init__(
+            f"thread {thread_id!r} is busy with another run; wait for it, cancel it, or use another thread"
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from .codec import decode, encode
@@ -34,7 +34,10 @@ class StateWrite:
     path: str = ""
 
     def to_plain(self) -> dict[str, Any]:
-        return asdict(self)
+        return {name: getattr(self, name) for name in _WRITTEN}
+
+
+_WRITTEN = tuple(f.name for f in fields(StateWrite))
 
 
 def fold(values: Values, writes: Iterable[StateWrite], schema: StateSchema = UNTYPED) -> Values:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 
@@ -25,15 +25,22 @@ class Usage:
         return self.input_tokens + self.output_tokens
 
     def __add__(self, other: Usage) -> Usage:
-        sums = {name: getattr(self, name) + getattr(other, name) for name in COUNTS}
-        return Usage(**sums, estimated=self.estimated or other.estimated)
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+            self.model_calls + other.model_calls,
+            self.tool_calls + other.tool_calls,
+            self.estimated or other.estimated,
+        )
 
     def __sub__(self, other: Usage) -> Usage:
         rests = {name: getattr(self, name) - getattr(other, name) for name in COUNTS}
         return Usage(**rests, estimated=self.estimated)
 
     def to_plain(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if value}
+        return {name: value for name in NAMES if (value := getattr(self, name))}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any] | None) -> Usage:
@@ -44,7 +51,8 @@ class Usage:
         return sum(parts, Usage())
 
 
-COUNTS = tuple(f.name for f in fields(Usage) if f.name != "estimated")
+NAMES = tuple(f.name for f in fields(Usage))
+COUNTS = tuple(name for name in NAMES if name != "estimated")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Work something out with help: `python -m plait.examples.delegation "circle area, radius=2"`.
 
-An orchestrator delegates: to a researcher, who looks the formula up in words, and to a coder, who writes
-it down as code. A critic tries the code on a known example and sends the coder back until it is right.
+An orchestrator delegates: to a researcher, who looks the formula up in words, and to a coder: an author
+writes it down as code, a critic tries it on a known example, again and again until it is right.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ researcher = WorkflowUnit(
     tools=[look_up],
     description="Knows formulas: gives one in words, with its variables and an example.",
 )
-coder: WorkflowUnit[Code] = WorkflowUnit(
-    "coder", prompt="Write the formula with the names of its variables and + - * / **.", output=Code
+author: WorkflowUnit[Code] = WorkflowUnit(
+    "author", prompt="Write the formula with the names of its variables and + - * / **.", output=Code
 )
 critic: WorkflowUnit[Verdict] = WorkflowUnit(
     "critic",
@@ -76,8 +76,8 @@ say what it gives.""",
     output=Verdict,
     tools=[compute],
 )
-checked_coder = ReflexionFlow(coder, critic, accept=field("score") >= 8)
-delegation = DelegationFlow(orchestrator, {"researcher": researcher, "coder": checked_coder})
+coder = ReflexionFlow(author, critic, accept=field("score") >= 8)
+delegation = DelegationFlow(orchestrator, {"researcher": researcher, "coder": coder})
 
 
 def delegating_workflow(model: Any, *, checkpointer: str = "memory") -> Workflow:
@@ -85,16 +85,9 @@ def delegating_workflow(model: Any, *, checkpointer: str = "memory") -> Workflow
     return Workflow(delegation, model=model, checkpointer=checkpointer)
 
 
-def scripted_model() -> ScriptedModel:
-    """A model that needs no key: it plays the units by rules that read what they are sent."""
-    return ScriptedModel(
-        {"orchestrator": _orchestrate, "researcher": _research, "coder": _code, "critic": _judge}
-    )
-
-
 def _orchestrate(request: Request) -> Call | Reply:
     told = request.tool_results
-    topic = _VALUE.sub("", request.first_user).strip(" ,.?")
+    topic = _VALUE.sub("", request.first_user).strip(" ,.:?")
     if not told:
         return call("delegate_to_researcher", task=f"Find the formula for: {topic}")
     if told[-1].status == "error" or "|" not in str(told[0].text):
@@ -109,7 +102,7 @@ def _orchestrate(request: Request) -> Call | Reply:
 
 def _research(request: Request) -> Call:
     if not request.tool_results:
-        return call("look_up", topic=request.first_user.rpartition(":")[2].strip())
+        return call("look_up", topic=request.first_user.partition(":")[2].strip())
     return call("resolve", value=str(request.tool_results[-1].text))
 
 
@@ -139,6 +132,14 @@ def _judge(request: Request) -> Call:
 
 def _values(said: str) -> dict[str, float]:
     return {name: float(value) for name, value in _VALUE.findall(said)}
+
+
+SCRIPT = {"orchestrator": _orchestrate, "researcher": _research, "author": _code, "critic": _judge}
+
+
+def scripted_model() -> ScriptedModel:
+    """A model that needs no key: it plays the units by rules that read what they are sent."""
+    return ScriptedModel(SCRIPT)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

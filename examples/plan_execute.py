@@ -132,12 +132,10 @@ def _tool_call(task: str) -> Call:
              r"add (\S+) (?:and|to) (\S+)": r"\1 + \2", r"subtract (\S+) from (\S+)": r"\2 - \1"}  # fmt: skip
     for pattern, formula in words.items():
         task = re.sub(pattern, formula, task)
-    formula = re.search(r"[-(\d][-\d.+*/() ]*", task)
-    return (
-        call("calculate", formula=formula[0].strip())
-        if formula
-        else call("resolve", value="cannot be done: nothing to compute")
-    )
+    found = re.search(r"[-(\d][-\d.+*/() ]*", task)
+    if found is None:
+        return call("resolve", value="cannot be done: nothing to compute")
+    return call("calculate", formula=found[0].strip())
 
 
 def _write(request: Request) -> Reply:

@@ -81,10 +81,12 @@ class Bound:
 
     @cached_property
     def root(self) -> Any:
-        """The flow as the root of a run: a single part or a region stands in a flow of its own."""
-        if isinstance(self.flow, Flow) and not isinstance(self.flow, Region):
-            return self.flow
-        return Enclosed(self.flow) if isinstance(self.flow, Region) else SequentialFlow(self.flow)
+        """The flow as the root of a run: a single part, a region, and a flow with a condition or limits
+        stand in a flow of their own."""
+        if not isinstance(self.flow, Flow):
+            return SequentialFlow(self.flow)
+        is_plain = self.flow.when is None and self.flow.limits is None and not isinstance(self.flow, Region)
+        return self.flow if is_plain else Enclosed(self.flow)
 
     @cached_property
     def types(self) -> Types:
@@ -93,6 +95,13 @@ class Bound:
             u.salvage for u in self.units.values() if u.salvage
         ]
         return registry_of(*outputs)
+
+    @property
+    def importable(self) -> list[tuple[str, str]]:
+        """Module and name of the definition's classes that can be found by import, so that they may
+        come back from checkpoints as objects."""
+        named = (name.split(":") for name in self.schema.types if "<locals>" not in name)
+        return [(module, name) for module, name in named if "." not in name]
 
     @cached_property
     def schema(self) -> StateSchema:

@@ -15,7 +15,9 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from ..nodes.frame import Frame
+from ..nodes.route import untraced_in_config
 from ..nodes.unit import WorkflowUnit
+from .asking import visits
 from .binding import Bound
 from .channels import FlowState, RootInput, RootOutput, RootState
 from .delegate import delegating
@@ -81,8 +83,9 @@ def _add_parts(builder: Any, place: Place, runners: Mapping[str, Runner], *, fir
     named = {START: first, END: last}
     for source in (START, *place.flow.parts):
         found = [named.get(e.target, e.target) for e in place.flow.edges if e.source == source]
-        ways = Ways({target: target for target in (*found, last)})
-        builder.add_conditional_edges(named.get(source, source), _route(place, last), ways)
+        ways = Ways({target: target for target in found})
+        route = untraced_in_config(_route(place, last))
+        builder.add_conditional_edges(named.get(source, source), route, ways)
 
 
 class Ways(dict[str, str]):
@@ -123,6 +126,6 @@ def _runner(key: str, part: Any, place: Place) -> Runner:
 def _route(place: Place, last: str) -> Route:
     async def route(state: dict[str, Any], config: RunnableConfig) -> list[str]:
         frame = await place.frame(state, config.get("configurable", {}).get(CONFIG_KEY_RUNTIME) or NO_RUNTIME)
-        return [visit.key for visit in place.flow.next(frame.snapshot)] or [last]
+        return [visit.key for visit in visits(place.flow, frame.snapshot)] or [last]
 
     return route

@@ -15,7 +15,7 @@ from ..core.snapshot import Input, Snapshot
 from ..nodes.labels import Labels
 from ..nodes.unit import WorkflowUnit
 from .executors import Executors, as_plan, planner_path
-from .flow import END, START, Edge, Flow, FlowEnd, Visit, as_input, end_of, key_of, keyed
+from .flow import END, START, Edge, Flow, FlowEnd, Visit, as_input, end_of, free_key, keyed
 from .region import UNDONE, OnFailure, Scheduling, input_of, option_faults
 from .step import as_part
 
@@ -85,13 +85,9 @@ class DAGFlow(Flow):
     def __hash__(self) -> int:
         return hash((self.planner, tuple(self.executors), self.aggregator))
 
-    def _free_key(self, part: Any) -> str:
-        key = key_of(part)
-        return f"{key}~2" if key in self.executors else key
-
     @cached_property
     def planner_key(self) -> str | None:
-        return None if self.planner is None else self._free_key(self.planner)
+        return None if self.planner is None else free_key(self.planner, self.executors)
 
     @cached_property
     def region_key(self) -> str:
@@ -101,10 +97,11 @@ class DAGFlow(Flow):
     @cached_property
     def region(self) -> Executors:
         """The part that runs once the planner is done."""
+        taken = {*self.executors, self.planner_key}
         return Executors(
             executors=self.executors,
             aggregator=self.aggregator,
-            aggregator_key=None if self.aggregator is None else self._free_key(self.aggregator),
+            aggregator_key=None if self.aggregator is None else free_key(self.aggregator, taken),
             dependencies=self.dependencies,
             planner_key=self.planner_key,
             on_failure=self.on_failure,

@@ -11,7 +11,7 @@ from ..core.errors import DefinitionError, Fault
 from ..core.paths import join
 from ..core.snapshot import Snapshot
 from ..nodes.unit import WorkflowUnit
-from .flow import END, START, Edge, Flow, FlowEnd, Visit, end_of, key_of, keyed, path_of
+from .flow import END, START, Edge, Flow, FlowEnd, Visit, end_of, free_key, keyed, path_of
 from .step import as_part
 
 PREFIX = "delegate_to_"
@@ -47,8 +47,7 @@ class DelegationFlow(Flow):
 
     @cached_property
     def orchestrator_key(self) -> str:
-        key = key_of(self.orchestrator)
-        return f"{key}~2" if key in self.specialists else key
+        return free_key(self.orchestrator, self.specialists)
 
     @cached_property
     def parts(self) -> Mapping[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -128,16 +128,21 @@ def key_of(part: Any) -> str:
     return str(next(name for name in named if name))
 
 
+def free_key(part: Any, taken: Container[str]) -> str:
+    """The key of a part beside others: its segment, with `~2`, `~3` and so on when that is taken."""
+    base = key = key_of(part)
+    count = 1
+    while key in taken:
+        count += 1
+        key = f"{base}~{count}"
+    return key
+
+
 def keyed(parts: Iterable[Any]) -> dict[str, Any]:
     """Parts by key; a part that stands twice gets `~2`, `~3` and so on."""
     named: dict[str, Any] = {}
     for part in parts:
-        base = key = key_of(part)
-        count = 1
-        while key in named:
-            count += 1
-            key = f"{base}~{count}"
-        named[key] = part
+        named[free_key(part, named)] = part
     return named
 
 

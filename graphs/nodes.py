@@ -13,6 +13,7 @@ from ..core.errors import PlaitError
 from ..core.plain import delta_from, update_from
 from ..core.snapshot import Snapshot
 from ..nodes.frame import Frame
+from .asking import visits
 from .binding import Bound
 from .flow import Visit
 from .runner import Runner
@@ -53,7 +54,7 @@ def part_node(key: str, runner: Runner, place: Place) -> NodeFunction:
 
 def _visit(key: str, path: str | None, place: Place, snapshot: Snapshot) -> Visit:
     """What the flow wants of the part `key` now; `path` tells apart several visits of one part."""
-    wanted = (v for v in place.flow.next(snapshot) if v.key == key and path in (None, v.path))
+    wanted = (v for v in visits(place.flow, snapshot) if v.key == key and path in (None, v.path))
     found: Visit | None = next(wanted, None)
     if found is None:
         raise PlaitError(

@@ -13,7 +13,7 @@ from ..core.paths import join
 from ..core.records import StepRecord
 from ..core.snapshot import Input, Snapshot
 from ..core.stored import Stored
-from .flow import END, START, Edge, Flow, FlowEnd, end_of, key_of, keyed, path_of
+from .flow import END, START, Edge, Flow, FlowEnd, end_of, free_key, key_of, keyed, path_of
 from .region import UNDONE, Planned, Region, input_of, is_lost
 from .step import as_part
 
@@ -38,10 +38,7 @@ class _Beside(Region):
 
     @cached_property
     def reducer_key(self) -> str | None:
-        if self.reducer is None:
-            return None
-        key = key_of(self.reducer)
-        return f"{key}~2" if key in self.branches else key
+        return None if self.reducer is None else free_key(self.reducer, self.branches)
 
     @property
     def branches(self) -> Mapping[str, Any]:
@@ -146,7 +143,11 @@ class ParallelFlow(_Beside):
         return FlowEnd(stored=Stored.of(seen, "output of the parallel parts", snapshot.schema.types))
 
     def __repr__(self) -> str:
-        return f"ParallelFlow({', '.join(repr(part) for part in self.branches.values())})"
+        told = [repr(part) for part in self.branches.values()]
+        for f in fields(self):
+            if f.name != "members" and (value := getattr(self, f.name)) != f.default:
+                told.append(f"{f.name}={value!r}")
+        return f"ParallelFlow({', '.join(told)})"
 
 
 @dataclass(frozen=True)

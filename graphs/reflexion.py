@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
+from numbers import Real
 from typing import Any, ClassVar
 
 from ..core.bus import Steering
@@ -86,7 +88,7 @@ class ReflexionFlow(Flow):
         if judged.status in UNDONE or judged.ends:
             return end_of(judged)
         if self._is_accepted(snapshot, judged):
-            return FlowEnd(tried.status, path=tried.path, stored=tried.stored, text=tried.text, accepted=True)
+            return replace(end_of(tried), accepted=True)
         best = self._best(attempts)
         told = f"{len(attempts)} attempts were made and none was accepted"
         return FlowEnd("partial", "exhausted", told, best.path, best.stored, best.text, accepted=False)
@@ -125,8 +127,7 @@ class ReflexionFlow(Flow):
     def _score(self, judged: StepRecord | None) -> Any:
         if judged is None:
             return None
-        return (
-            output_field(self.score).read(judged.output)
-            if isinstance(self.score, str)
-            else self.score(judged.output)
-        )
+        if not isinstance(self.score, str):
+            return self.score(judged.output)
+        found = output_field(self.score).read(judged.output)
+        return found if isinstance(found, Real | Decimal) and found == found else None

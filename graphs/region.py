@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from typing import Any, ClassVar, Literal, get_args
 
 from ..core.bus import BusMessage
-from ..core.errors import DefinitionError, Fault, StateConflict
+from ..core.errors import DefinitionError, Fault
 from ..core.failure import failure_of
-from ..core.paths import is_below
 from ..core.records import StepRecord
 from ..core.snapshot import Input, Snapshot
-from ..core.state import StateWrite
-from ..core.stateschema import StateSchema
 from .flow import Flow, FlowEnd, Visit, end_of
 
 OnFailure = Literal["finish", "fail_fast", "require_all"]
@@ -130,43 +126,6 @@ def option_faults(flow: Any) -> list[Fault]:
             choices = ", ".join(choice for choice in known if choice)
             faults.append(f"{name}={given!r} is unknown; there are: {choices}")
     return [Fault(where, told) for told in faults]
-
-
-class Ancestors:
-    """The paths of the steps that a step of a plan depends on, near and far, by its path."""
-
-    def __init__(self, plan: Iterable[Planned]) -> None:
-        self._needs = {step.path: step.needs for step in plan}
-
-    def __getitem__(self, path: str) -> frozenset[str]:
-        found: set[str] = set()
-        waiting = list(self._needs.get(path, ()))
-        while waiting:
-            need = waiting.pop()
-            if need not in found and need in self._needs:
-                found.add(need)
-                waiting.extend(self._needs[need])
-        return frozenset(found)
-
-
-def check_conflicts(plan: Sequence[Planned], writes: Iterable[StateWrite], schema: StateSchema) -> None:
-    """Raise StateConflict when two steps, neither of which waits for the other, wrote one key
-    that has no reducer."""
-    writers: dict[str, dict[str, None]] = {}
-    replaced: set[str] = set()
-    for write in writes:
-        step = next((step for step in plan if is_below(write.path, step.path)), None)
-        if step is None:
-            continue
-        name = write.key if write.scope == "workflow" else f"{write.scope}/{write.key}"
-        writers.setdefault(name, {})[step.path] = None
-        if write.operation != "merge" or not schema.has_reducer(write.key):
-            replaced.add(name)
-    before = Ancestors(plan)
-    for key in replaced:
-        for one, other in combinations(writers[key], 2):
-            if one not in before[other] and other not in before[one]:
-                raise StateConflict(key, (one, other))
 
 
 def visit_of(step: Planned, snapshot: Snapshot) -> Visit:

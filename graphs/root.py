@@ -27,6 +27,7 @@ from ..nodes.meter import Meter
 from ..nodes.pipeline import GLOBAL_NAMESPACE
 from ..nodes.request import shown
 from ..nodes.tools import RESOLVE
+from .asking import ending
 from .binding import Bound
 from .channels import EMPTY_TURN, GIVEN, Turn
 from .flow import FlowEnd
@@ -138,7 +139,7 @@ class RootPlace:
     async def finish(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> dict[str, Any]:
         """Write what the turn came to."""
         frame = await self.frame(state, runtime)
-        end: FlowEnd = self.flow.end(frame.snapshot)
+        end = ending(self.flow, frame.snapshot)
         outcome = "done" if end.status == "skipped" else end.status  # a run in which nothing was left to do
         good = outcome in ("done", "partial")
         ended = {

@@ -17,7 +17,7 @@ from ..nodes.answers import match_label
 from ..nodes.labels import Labels
 from ..nodes.schema import output_schema
 from ..nodes.unit import WorkflowUnit
-from .flow import END, START, Edge, Flow, FlowEnd, Visit, as_input, end_of, key_of, path_of
+from .flow import END, START, Edge, Flow, FlowEnd, Visit, as_input, end_of, free_key, path_of
 from .step import as_part
 
 ROUTE_FIELDS = ("route", "label")
@@ -57,8 +57,7 @@ class RouterFlow(Flow):
 
     @cached_property
     def router_key(self) -> str:
-        key = key_of(self.router)
-        return f"{key}~2" if key in self.handlers else key
+        return free_key(self.router, self.handlers)
 
     @cached_property
     def parts(self) -> Mapping[str, Any]:

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from langgraph.config import get_config
+from langgraph.errors import GraphBubbleUp
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from ..core.bus import Broadcast, BusMessage
 from ..core.delta import Delta
+from ..core.errors import RunError
 from ..core.outcome import Status
 from ..core.records import Kind, StepRecord
 from ..nodes.frame import Frame
@@ -57,7 +59,6 @@ class Runner:
         said = _broadcast(delta, here) if visit.announces else ()
         return Delta(bus=visit.messages).then(delta).then(Delta(bus=said))
 
-
     def unrun(self, path: str, status: Status, why: str, **fields: Any) -> StepRecord:
         """The record of the part at `path` when it did not run, or not to its end."""
         part = self.part
@@ -68,7 +69,9 @@ class Runner:
 
 
 def _unsure(delta: Delta, path: str) -> Delta:
-    steps = (replace(s, metadata={**s.metadata, "unsure": True}) if s.path == path else s for s in delta.steps)
+    steps = (
+        replace(s, metadata={**s.metadata, "unsure": True}) if s.path == path else s for s in delta.steps
+    )
     return replace(delta, steps=tuple(steps))
 
 
@@ -90,10 +93,17 @@ def _broadcast(delta: Delta, frame: Frame) -> tuple[BusMessage, ...]:
 
 
 async def _wanted(part: Any, frame: Frame, runtime: Runtime[Any]) -> bool:
+    """Whether the part's condition holds. Raises RunError when it raises."""
     if part.when is None:
         return True
     config = user_config(get_config(), runtime, frame.snapshot.context)
-    return bool(await in_config(config, part.when, frame.snapshot))
+    try:
+        return bool(await in_config(config, part.when, frame.snapshot))
+    except (GraphBubbleUp, RunError):
+        raise
+    except Exception as error:
+        told = f"when= raised {type(error).__name__}: {error}"
+        raise RunError(told, path=frame.snapshot.path) from error
 
 
 def _meter(part: Any, frame: Frame) -> Meter:

@@ -27,9 +27,11 @@ from ..nodes.pipeline import Run, run_unit
 from ..nodes.slots import Lease
 from ..nodes.unit import WorkflowUnit
 from ..nodes.userconfig import in_config, user_config
+from .asking import ending
 from .binding import Bound
 from .flow import FlowEnd
-from .region import Region, check_conflicts
+from .order import check_conflicts, in_order
+from .region import Region
 from .runner import Graph, Runner
 from .schedule import Schedule
 from .step import FunctionStep
@@ -115,6 +117,7 @@ def region_runner(part: Region, runners: Mapping[str, Runner], graph: Graph, bou
         if (part.scheduling or bound.binding.scheduling) == "superstep" and graph is not None:
             own = replace(frame, in_root=False, hold=None)
             inner = delta_from(await graph.ainvoke({"steps": []}, context=own), types)
+            inner = in_order(inner, part.plan(frame.snapshot.apply(inner)))
         else:
             inner = await Schedule(part, runners, frame, runtime, types).run()
         return _checked(part, inner, frame.snapshot, bound)
@@ -134,7 +137,7 @@ def _checked(part: Region, inner: Delta, before: Snapshot, bound: Bound) -> Delt
 
 def left(part: Any, inner: Delta, before: Snapshot, end: FlowEnd | None = None) -> Delta:
     """What a nested flow did, with the record of the flow itself."""
-    end = end or part.end(before.apply(inner))
+    end = end or ending(part, before.apply(inner))
     metadata: dict[str, Any] = {"failed_at": end.path} if end.path else {}
     if end.accepted is not None:
         metadata["accepted"] = end.accepted

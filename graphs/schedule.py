@@ -23,7 +23,8 @@ from ..core.plain import delta_from, update_from
 from ..core.records import StepRecord
 from ..core.stored import Types
 from ..nodes.frame import Frame
-from .region import UNDONE, Ancestors, Planned, Region, visit_of
+from .order import Ancestors
+from .region import UNDONE, Planned, Region, visit_of
 from .runner import Runner
 
 BATCH = 250

@@ -22,7 +22,8 @@ from ..nodes.frame import Frame
 from .channels import FlowState
 from .flow import Visit
 from .nodes import InnerPlace
-from .region import Ancestors, Planned, Region, visit_of
+from .order import Ancestors, Owners, in_order
+from .region import Planned, Region, visit_of
 from .runner import Graph, Runner
 
 READY = "_ready"
@@ -98,18 +99,16 @@ def _found(
 
 def only(done: Delta, wanted: frozenset[str], plan: tuple[Planned, ...]) -> Delta:
     """The part of `done` that the steps at the paths `wanted` did; what they may not see is left out."""
-    others = {step.path for step in plan} - wanted
+    owners = Owners(plan)
 
     def is_seen(path: str) -> bool:
-        return not any(_is_of(path, other) for other in others)
+        owner = owners.of(path)
+        return owner is None or owner in wanted
 
+    ordered = in_order(done, plan)
     return Delta(
-        steps=tuple(record for record in done.steps if is_seen(record.path)),
-        writes=tuple(write for write in done.writes if is_seen(write.path)),
+        steps=tuple(record for record in ordered.steps if is_seen(record.path)),
+        writes=tuple(write for write in ordered.writes if is_seen(write.path)),
         transcripts=done.transcripts,
         delivered=done.delivered,
     )
-
-
-def _is_of(path: str, step: str) -> bool:
-    return path == step or path.startswith((f"{step}/", f"{step}[", f"{step}{{"))

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from langchain_core.messages import BaseMessage, convert_to_messages
 from langgraph.types import Command
 
 from ..core.errors import NothingToResume, PlaitError, ThreadPaused
 from ..core.ports import Question
+from ..core.state import SharedState
+from .binding import Bound
 from .compile import ENTER
 from .drive import Drive
 from .kept import check_state, check_values
@@ -19,10 +22,47 @@ UNSET: Any = object()
 
 
 def turn_input(task: Any, state: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The graph's input for a task: text, content blocks, a message or messages."""
-    is_messages = isinstance(task, list) and task and all(hasattr(item, "type") for item in task)
-    given = {"messages": list(task)} if is_messages else {"task": task}
+    """The graph's input for a task: text, content blocks, a message or messages.
+
+    Raises PlaitError for anything else, and for a task that says nothing.
+    """
+    given = {"messages": _messages(task)} if _is_messages(task) else {"task": _checked(task)}
     return given | ({"state": dict(state)} if state else {})
+
+
+def _is_messages(task: Any) -> bool:
+    is_list = isinstance(task, list) and bool(task)
+    return is_list and all(isinstance(item, BaseMessage | tuple) or _has_role(item) for item in task)
+
+
+def _has_role(item: Any) -> bool:
+    return isinstance(item, Mapping) and "role" in item
+
+
+def _messages(task: list[Any]) -> list[BaseMessage]:
+    try:
+        return convert_to_messages(task)
+    except (ValueError, NotImplementedError) as error:
+        raise PlaitError(f"the task's messages cannot be read: {error}") from error
+
+
+def _checked(task: Any) -> Any:
+    said = task.content if isinstance(task, BaseMessage) else task
+    if isinstance(said, str) and said.strip():
+        return task
+    if isinstance(said, list) and said and all(isinstance(block, str | Mapping) for block in said):
+        return task
+    if isinstance(said, str | list):
+        raise PlaitError("there is nothing to do: the task is empty")
+    told = f"a task is text, a list of content blocks, or messages, not {type(task).__name__}"
+    raise PlaitError(f"{told}: {task!r:.80}")
+
+
+def check_given(bound: Bound, state: Mapping[str, Any] | None) -> None:
+    """Raise PlaitError or ValueRefused, naming the key, for state that could not be kept."""
+    shared = SharedState({}, schema=bound.schema)
+    for key, value in (state or {}).items():
+        shared.set(key, value)
 
 
 async def check_new_turn(drive: Drive, *, abandon: bool) -> None:
@@ -59,8 +99,14 @@ def _answers(thread_id: str, questions: Sequence[Question], answers: Any) -> dic
     if answers is UNSET:
         raise ThreadPaused(thread_id, questions)
     known = {question.id for question in questions}
-    if isinstance(answers, Mapping) and answers and set(answers) <= known:
-        return dict(answers)
+    if isinstance(answers, Mapping):
+        if answers and set(answers) <= known:
+            return dict(answers)
+        strange = ", ".join(repr(key) for key in answers if key not in known) or "nothing"
+        raise PlaitError(
+            f"thread {thread_id!r}: {strange} is no id of an open question; those are: "
+            f"{', '.join(sorted(known))}. Give a mapping that is itself an answer under the question's id"
+        )
     if len(questions) == 1:
         return {questions[0].id: answers}
     raise PlaitError(

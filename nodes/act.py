@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.config import get_config
 from langgraph.errors import GraphInterrupt
-from langgraph.func import task
 from langgraph.runtime import Runtime
 
 from ..core.codec import encode
@@ -29,6 +28,7 @@ from .ending import checked
 from .frame import Frame
 from .history import message_text
 from .invoke import Caller, CallResult, output_of, refused
+from .tasks import call_task
 from .think import rules_of, update
 from .tools import RESOLVE, UnitTool
 from .unitstate import Counters, UnitState
@@ -192,8 +192,7 @@ class _Calls:
         async def run_call(_: int) -> dict[str, Any]:
             return (await self._one(call, tools[call.name])).to_plain()
 
-        named: Any = task(name=f"{call.name}#{number}")
-        return named(run_call)(number)
+        return call_task(f"{call.name}#{number}", run_call, number)
 
     async def _one(self, call: Call, tool: UnitTool) -> CallResult:
         caller = Caller(

@@ -64,10 +64,10 @@ class Verdict:
 
 def after_reply(rules: Rules, counters: Counters, reply: Reply) -> Step:
     """Decide on a new reply. `next` is `act` when ordinary calls must run first."""
-    counters = counters.but(stop_reason=stop_reason(reply.message))
+    stopped = stop_reason(reply.message)
     if reply.cut:
-        return _after_cut(rules, counters, reply)
-    counters = counters.but(bad=0)
+        return _after_cut(rules, counters.but(stop_reason=stopped), reply)
+    counters = counters.but(stop_reason=stopped, bad=0)
     lifted = _lifted(rules, reply)
     if lifted is not None:
         reply = lifted

@@ -52,6 +52,8 @@ class RunScope:
     def emit(self, type: EventType, path: str, **fields: Any) -> None:
         """Tell the listeners. A listener that raises never breaks the run."""
         self.sequence += 1
+        if not self.listeners:
+            return
         event = Event(type, self.run_id, path, self.sequence, time.time(), **fields)
         for listener in self.listeners:
             _shielded(listener, event)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -29,8 +29,9 @@ from .content import NO_OUTPUT, cap, clean_content, clean_text, to_content
 from .decide import answer
 from .frame import Frame
 from .history import message_text
+from .prepared import is_control
 from .toolforms import ToolFailed
-from .tools import CallScope, ToolRuntime, UnitTool, is_control
+from .tools import CallScope, ToolRuntime, UnitTool
 from .userconfig import user_config
 
 
@@ -156,8 +157,9 @@ class Caller:
             schema=snapshot.schema,
             writes=list(self.writes),
         )
+        read = {**shared.snapshot(), "messages": list(self.messages)} if tool.injection.reads_state else {}
         return ToolRuntime(
-            state={**shared.snapshot(), "messages": list(self.messages)},
+            state=read,
             context=snapshot.context,
             config=self.config,
             stream_writer=self.runtime.stream_writer,
@@ -165,7 +167,7 @@ class Caller:
             store=self.runtime.store,
             shared=shared,
             snapshot=snapshot,
-            call=CallScope(self.frame, self.runtime, _number_of(call, tool, self.messages)),
+            call=CallScope(self.frame, self.runtime, partial(_number_of, call, tool, self.messages)),
         )
 
     def _injected(self, tool: UnitTool, runtime: ToolRuntime) -> dict[str, Any]:
@@ -218,6 +220,8 @@ class Caller:
 
 def _is_kept(artifact: Any) -> bool:
     """Whether a checkpoint can hold a tool's artifact; one that it cannot hold is left out."""
+    if artifact is None:
+        return True
     try:
         _SERIALIZER.dumps_typed(artifact)
     except Exception:  # each kind of value fails in a way of its own

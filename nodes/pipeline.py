@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from langgraph.errors import GraphBubbleUp
-from langgraph.func import task
 from langgraph.store.base import BaseStore
 
 from ..core.bus import BusMessage, StateUpdate, UnitOutput
@@ -33,6 +32,7 @@ from .content import clean_text
 from .execution import Execution
 from .frame import Frame
 from .slots import Lease
+from .tasks import call_task
 from .unit import WorkflowUnit
 
 Execute = Callable[[Frame], Awaitable[Execution]]
@@ -113,8 +113,7 @@ class _Stages:
         async def run_stage(_: str) -> dict[str, Any]:
             return changes_of(snapshot, await stage(snapshot))
 
-        named: Any = task(name=name)
-        return changed(snapshot, await named(run_stage)(name), self._types)
+        return changed(snapshot, await call_task(name, run_stage, name), self._types)
 
     async def after(self, name: StageName, stage: DeltaStage | None, delta: Delta) -> Delta:
         """What the unit did, as the stage leaves it."""
@@ -125,8 +124,7 @@ class _Stages:
         async def run_stage(_: str) -> dict[str, Any]:
             return update_from(await stage(self._snapshot, delta))
 
-        named: Any = task(name=name)
-        return delta_from(await named(run_stage)(name), self._types)
+        return delta_from(await call_task(name, run_stage, name), self._types)
 
 
 def _adapted(unit: WorkflowUnit[Any], delta: Delta, snapshot: Snapshot) -> Delta:

@@ -34,11 +34,12 @@ from .labels import Labels
 from .meter import Meter
 from .model import ModelCall
 from .request import numbered, opening
+from .route import untraced
 from .schema import OutputSchema, output_schema
 from .think import think
 from .tools import RESOLVE, Toolset, resolve_schema, toolset
 from .unit import WorkflowUnit
-from .unitstate import Counters, Ending, UnitState
+from .unitstate import Counters, Ending, UnitProgress, UnitState
 
 Offer = Literal["tools", "json_schema", "nothing"]
 """How the output is asked for: as the `resolve` tool, as the reply's format, or by the prompt."""
@@ -85,10 +86,10 @@ class ReactRole:
 
         builder: Any = StateGraph(UnitState, context_schema=Frame)
         builder.add_node("think", think_node)
-        builder.add_node("act", act_node)
+        builder.add_node("act", act_node, metadata=self._drawn)
         builder.add_edge(START, "think")
-        builder.add_conditional_edges("think", _next, {"think": "think", "act": "act", "end": END})
-        builder.add_conditional_edges("act", _next, {"think": "think", "end": END})
+        builder.add_conditional_edges("think", untraced(_next), {"think": "think", "act": "act", "end": END})
+        builder.add_conditional_edges("act", untraced(_next), {"think": "think", "end": END})
         graph: CompiledStateGraph[Any, Any, Any, Any] = builder.compile(name=self.unit.id)
         return graph
 
@@ -104,8 +105,7 @@ class ReactRole:
             return ModelCall(self.model.bind(response_format=self._response_format), self.unit.retry)
         if bare or not tools.schemas:
             return ModelCall(self.model, self.unit.retry, key)
-        forced = {"tool_choice": tool_choice} if tool_choice else {}
-        return ModelCall(self.model.bind_tools(list(tools.schemas), **forced), self.unit.retry, key)
+        return ModelCall(self._bound(tools, tool_choice), self.unit.retry, key)
 
     def context(self, frame: Frame) -> Frame:
         return frame
@@ -149,9 +149,31 @@ class ReactRole:
         return execution.stored.value
 
     @cached_property
+    def _drawn(self) -> dict[str, str] | None:
+        """What LangGraph's drawing shows with the node that runs the tools."""
+        names = () if callable(self.unit.tools) else self._static_tools.names
+        told = ", ".join(name for name in names if name != RESOLVE)
+        return {"plait_tools": told} if told else None
+
+    @cached_property
     def _static_tools(self) -> Toolset:
         given = self.unit.tools
         return self._toolset(() if callable(given) else tuple(given))
+
+    def _bound(self, tools: Toolset, tool_choice: str | None) -> Any:
+        """The model with its tools: bound once, unless a function gives the tools of each run."""
+        is_static = tools is self._static_tools
+        if is_static and tool_choice in self._bound_models:
+            return self._bound_models[tool_choice]
+        forced = {"tool_choice": tool_choice} if tool_choice else {}
+        bound = self.model.bind_tools(list(tools.schemas), **forced)
+        if is_static:
+            self._bound_models[tool_choice] = bound
+        return bound
+
+    @cached_property
+    def _bound_models(self) -> dict[str | None, Any]:
+        return {}
 
     @cached_property
     def _response_format(self) -> dict[str, Any]:
@@ -164,5 +186,6 @@ class ReactRole:
         return toolset(self.unit.id, tools, offered)
 
 
-async def _next(state: UnitState) -> str:
-    return Counters.from_plain(state.get("progress")).next
+async def _next(state: UnitProgress) -> str:
+    next_node: str = (state.get("progress") or {}).get("next", "think")
+    return next_node

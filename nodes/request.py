@@ -6,6 +6,7 @@ Texts are never templates: prompts, tasks and outputs reach the model character 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -126,11 +127,14 @@ def as_messages(given: Any) -> list[BaseMessage]:
     raise TypeError(f"an input adapter returns text, content blocks or messages, not {type(given).__name__}")
 
 
+_id_of = attrgetter("id")
+
+
 def numbered(
     messages: Iterable[BaseMessage], held: Sequence[BaseMessage], snapshot: Snapshot
 ) -> list[BaseMessage]:
     """`messages` with an id each that is new in `held` and follows from the place it takes."""
-    taken = {message.id for message in held}
+    taken = set(map(_id_of, held))
     result: list[BaseMessage] = []
     for place, message in enumerate(messages, start=len(held)):
         if not message.id or message.id in taken:

@@ -17,7 +17,7 @@ from .calls import Reply, normalise_reply
 from .decide import Rules, Step, after_reply, failure, reminder
 from .ending import checked, policy_check
 from .frame import Frame
-from .history import message_text
+from .history import REPLIES, message_text
 from .model import ModelFailure, refuses_tool_choice, usage_of
 from .request import numbered, request
 from .salvage import salvaged
@@ -37,6 +37,8 @@ async def think(role: ReactRole, state: UnitState, frame: Frame, config: Runnabl
     spent = _used_up(role, frame, counters)
     if spent is not None:
         return await _given_up(role, state, frame, config, counters, spent)
+    # counted before it is made, so that units side by side cannot all take the last one
+    frame.meter.report(frame.meter_key, counters.usage + Usage(model_calls=1))
     run, path, unit = frame.run, frame.snapshot.path, role.unit.id
     run.turn_starts(path, unit)
     try:
@@ -166,7 +168,7 @@ def _tool_choice(role: ReactRole, counters: Counters) -> str | None:
 
 
 def _normalised(raw: AIMessage, held: Sequence[BaseMessage], frame: Frame, counters: Counters) -> Reply:
-    taken = {str(call["id"]) for m in held if isinstance(m, AIMessage) for call in m.tool_calls}
+    taken = {str(call["id"]) for m in held if m.type in REPLIES for call in m.tool_calls}  # type: ignore[attr-defined]
     base = f"{frame.snapshot.path}:{frame.snapshot.turn}.{counters.rounds}"
     streamed = isinstance(raw, AIMessageChunk)
     return normalise_reply(raw, taken=taken, new_id=lambda number: _call_id(base, number), streamed=streamed)
@@ -193,9 +195,8 @@ def _after_failure(role: ReactRole, counters: Counters, failed: ModelFailure) ->
 def rules_of(role: ReactRole, frame: Frame, counters: Counters, state: UnitState, text: str) -> Rules:
     """What the decisions of this round depend on."""
     tools = role.tools(frame.snapshot)
-    holding = tuple(tool.wire for tool in tools.by_wire.values() if tool.holds_resolve)
     check = policy_check(role.unit, frame, counters, state, text)
-    return Rules(role.unit, role.schema, tools.names, role.types, check, role.labels, holding)
+    return Rules(role.unit, role.schema, tools.names, role.types, check, role.labels, tools.holding)
 
 
 def _last_text(messages: Sequence[BaseMessage]) -> str:

@@ -6,14 +6,14 @@ import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, get_args, get_origin, get_type_hints
 
-from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, InjectedToolArg, InjectedToolCallId, StructuredTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.prebuilt import InjectedState, InjectedStore
 from langgraph.prebuilt import ToolRuntime as LangGraphToolRuntime
-from langgraph.types import Command, interrupt
+from langgraph.types import interrupt
 from pydantic_core.core_schema import (
     CoreSchema,
     is_instance_schema,
@@ -27,9 +27,9 @@ from ..core.errors import DefinitionError, Fault
 from ..core.outcome import Reason
 from ..core.snapshot import Snapshot
 from ..core.state import SharedState
-from .content import to_content
 from .frame import Frame
-from .toolforms import ToolDefinition, shown
+from .prepared import prepared, read_hints
+from .toolforms import ToolDefinition
 from .wire import wire_names
 
 ContextT = TypeVar("ContextT", default=Any)
@@ -40,21 +40,30 @@ HOLDS_RESOLVE = "plait_holds_resolve"
 RESERVED_NAMES = (RESOLVE,)
 
 
+def _first() -> int:
+    return 1
+
+
 @dataclass
 class CallScope:
     """One call from the framework's side: where it stands, and what comes of it besides a result.
 
-    `frame` and `runtime` are the calling unit's, `number` counts the unit's calls of this tool from
-    1. A tool of the framework leaves here the deltas of flows it ran, and a `failure` (reason and
-    message) that ends the unit.
+    `frame` and `runtime` are the calling unit's, `count` finds how many calls of this tool the unit has
+    made with this one. A tool of the framework leaves here the deltas of flows it ran, and a
+    `failure` (reason and message) that ends the unit.
     """
 
     frame: Frame | None = None
     runtime: Any = None
-    number: int = 1
+    count: Callable[[], int] = _first
     published: list[BusMessage] = field(default_factory=list)
     done: list[Delta] = field(default_factory=list)
     failure: tuple[Reason, str] | None = None
+
+    @property
+    def number(self) -> int:
+        """The how-manieth call of its tool this one is, from 1."""
+        return self.count()
 
 
 @dataclass
@@ -109,9 +118,14 @@ class Injection:
     call_id: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         return frozenset((*self.runtime, *self.state, *self.store, *self.call_id, *self.others))
+
+    @property
+    def reads_state(self) -> bool:
+        """Whether the tool may look at the unit's state."""
+        return bool(self.runtime or self.state)
 
 
 @dataclass(frozen=True)
@@ -145,11 +159,16 @@ class Toolset:
     by_wire: Mapping[str, UnitTool]
     schemas: tuple[dict[str, Any], ...]
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(schema["function"]["name"] for schema in self.schemas)
 
-    @property
+    @cached_property
+    def holding(self) -> tuple[str, ...]:
+        """The names on the wire of the tools that hold `resolve` back."""
+        return tuple(tool.wire for tool in self.by_wire.values() if tool.holds_resolve)
+
+    @cached_property
     def given_names(self) -> dict[str, str]:
         """The tools' own names by their names on the wire."""
         return {wire: entry.name for wire, entry in self.by_wire.items()}
@@ -174,9 +193,7 @@ def toolset(unit_id: str, tools: Sequence[Any], resolve: dict[str, Any] | None) 
     if taken or twice:
         raise DefinitionError(taken + twice)
     wires = wire_names([*names, RESOLVE])
-    entries = {
-        wires[t.name]: UnitTool(t.name, wires[t.name], _with_shown_result(t), injection_of(t)) for t in made
-    }
+    entries = {wires[t.name]: UnitTool(t.name, wires[t.name], prepared(t), injection_of(t)) for t in made}
     schemas = [_schema(entry) for entry in entries.values()]
     return Toolset(entries, tuple(schemas if resolve is None else [*schemas, resolve]))
 
@@ -219,10 +236,7 @@ def injection_of(tool: BaseTool) -> Injection:
 
 def _hints(tool: BaseTool) -> dict[str, Any]:
     function = getattr(tool, "coroutine", None) or getattr(tool, "func", None) or tool._run
-    try:
-        own = get_type_hints(function, include_extras=True)
-    except (NameError, TypeError):
-        own = {}
+    own = read_hints(function) or {}
     schema = tool.args_schema
     declared = get_type_hints(schema, include_extras=True) if isinstance(schema, type) else {}
     return {name: hint for name, hint in {**own, **declared}.items() if name != "return"}
@@ -241,56 +255,6 @@ def _marker(hint: Any, kind: type) -> Any:
         if isinstance(extra, type) and issubclass(extra, kind):
             return extra()
     return None
-
-
-def _with_shown_result(tool: BaseTool) -> BaseTool:
-    """The same tool, whose function's result is made message content before LangChain prints it."""
-    if not isinstance(tool, StructuredTool):
-        return tool
-    paired = tool.response_format == "content_and_artifact"
-    return tool.model_copy(
-        update={
-            "func": _shown(tool.func, tool.name, paired) if tool.func else None,
-            "coroutine": _shown_async(tool.coroutine, tool.name, paired) if tool.coroutine else None,
-        }
-    )
-
-
-def _shown(function: Callable[..., Any], name: str, paired: bool) -> Callable[..., Any]:
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return _showable(function(*args, **kwargs), name, paired)
-
-    return _like(call, function)
-
-
-def _shown_async(function: Callable[..., Any], name: str, paired: bool) -> Callable[..., Any]:
-    async def call(*args: Any, **kwargs: Any) -> Any:
-        return _showable(await function(*args, **kwargs), name, paired)
-
-    return _like(call, function)
-
-
-def _like(call: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """`call` with the signature of `function`, which LangChain reads to fill config and callbacks."""
-    call.__wrapped__ = function  # type: ignore[attr-defined]
-    call.__annotations__ = getattr(function, "__annotations__", {})
-    call.__name__ = getattr(function, "__name__", "tool")
-    return call
-
-
-def _showable(value: Any, name: str, paired: bool) -> Any:
-    value = shown(value)
-    if is_control(value):
-        return value
-    if paired and isinstance(value, tuple) and len(value) == 2:
-        return to_content(value[0], name), value[1]
-    return to_content(value, name)
-
-
-def is_control(value: Any) -> bool:
-    """Whether a tool returned messages or Commands, which go through as they are."""
-    items = value if isinstance(value, list) and value else [value]
-    return all(isinstance(item, Command | ToolMessage) for item in items)
 
 
 def _schema(entry: UnitTool) -> dict[str, Any]:

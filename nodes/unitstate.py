@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
 from typing import Annotated, Any, Literal, TypedDict
 
 from langchain_core.messages import AnyMessage
@@ -41,15 +42,24 @@ def _pairwise(reducer: Any) -> Any:
 
 def add_messages(old: list[Any], batches: Sequence[Any]) -> list[Any]:
     """`old` with the messages of each batch added; one whose id is there takes its place."""
-    merged = list(old)
+    added = [message for batch in batches for message in (batch if isinstance(batch, list) else [batch])]
+    merged, ids = list(old), {message.id for message in added}
+    if len(ids) == len(added) and None not in ids and ids.isdisjoint(map(_id_of, merged)):
+        return [*merged, *added]  # as in every round; a transcript is long, and is not looked up in Python
+    return _replaced(merged, added)
+
+
+_id_of = attrgetter("id")
+
+
+def _replaced(merged: list[Any], added: Sequence[Any]) -> list[Any]:
     places = {message.id: place for place, message in enumerate(merged) if message.id}
-    for batch in batches:
-        for message in batch if isinstance(batch, list) else [batch]:
-            if message.id and message.id in places:
-                merged[places[message.id]] = message
-            else:
-                places[message.id] = len(merged)
-                merged.append(message)
+    for message in added:
+        if message.id and message.id in places:
+            merged[places[message.id]] = message
+        else:
+            places[message.id] = len(merged)
+            merged.append(message)
     return merged
 
 
@@ -58,12 +68,17 @@ def add_items(old: list[Any], batches: Sequence[list[Any]]) -> list[Any]:
     return [*old, *(item for batch in batches for item in batch)]
 
 
-class UnitState(TypedDict, total=False):
+class UnitProgress(TypedDict, total=False):
+    """The part of the state that says what comes next."""
+
+    progress: dict[str, Any]
+
+
+class UnitState(UnitProgress, total=False):
     messages: Annotated[list[AnyMessage], growing(add_messages)]
     writes: Annotated[list[dict[str, Any]], growing(add_items)]
     bus: Annotated[list[dict[str, Any]], growing(add_items)]
     inner: Annotated[list[dict[str, Any]], growing(add_items)]
-    progress: dict[str, Any]
     ending: dict[str, Any]
 
 
@@ -86,7 +101,7 @@ class Counters:
     faults: dict[str, str] = field(default_factory=dict)
 
     def to_plain(self) -> dict[str, Any]:
-        plain = {name: value for name, value in asdict(self).items() if value != _START[name]}
+        plain = {name: value for name, start in _START if (value := getattr(self, name)) != start}
         plain["usage"] = self.usage.to_plain()
         plain["next"] = self.next
         return plain
@@ -100,7 +115,7 @@ class Counters:
         return replace(self, **changes)
 
 
-_START = asdict(Counters())
+_START = [(f.name, getattr(Counters(), f.name)) for f in fields(Counters)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,4 +131,4 @@ class Ending:
     stop_reason: StopReason = "stop"
 
     def to_plain(self) -> dict[str, Any]:
-        return asdict(self)
+        return {f.name: getattr(self, f.name) for f in fields(self)}

@@ -65,6 +65,7 @@ PUBLIC = [
     "StopReason",
     "Thread",
     "ThreadContext",
+    "ThreadBusy",
     "ThreadPaused",
     "ToolCallRecord",
     "ToolDefinition",

@@ -79,7 +79,7 @@ RULES = (
          matching(r"(?i)\b\w*(password|secret|token|api_?key)\w*\s*[:=]+\s*[\"'][^\"']{8,}[\"']")),
     Rule("security", "major", "a shell runs text that is put together; give a list of arguments",
          matching(r"shell\s*=\s*True|os\.system\(")),
-    Rule("performance", "major", "a loop in a loop over the same items takes quadratic time; use a set or a dict",
+    Rule("performance", "major", "a loop in a loop over the same items is quadratic; use a set or a dict",
          nested_loops),
     Rule("performance", "major", "one query for each item; ask once for all of them", queries_in_loops),
     Rule("performance", "major", "time.sleep holds up every other task; use asyncio.sleep",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from plait.examples.review.diff import FileChange, read_numbered
@@ -12,28 +13,12 @@ from plait.examples.review.rules import async_names, constants, findings, not_aw
 from plait.examples.review.units import Finding, Report
 from plait.testing import Request, ScriptedModel, call
 from plait.testing.replies import Call
+from plait.testing.script import Rule
 
 REVIEWERS = ("security", "performance", "architecture", "bugs")
 SMALL = 8
 _OUTPUT = re.compile(r"^Output of (\S+):\n(.*)$", re.M)
 _ORDER = {"critical": 0, "major": 1, "minor": 2}
-
-
-def scripted_model() -> ScriptedModel:
-    """A model that needs no key and reviews the same diff the same way every time."""
-    return ScriptedModel(
-        {
-            "triage": _triage,
-            "quick": _quick,
-            "plan": _plan,
-            "actor": _actor,
-            "evaluator": _evaluator,
-            "performance": lambda request: _reviewer(request, "performance"),
-            "architecture": lambda request: _reviewer(request, "architecture"),
-            "bugs": _bugs,
-            "report": _report,
-        }
-    )
 
 
 def _triage(request: Request) -> Call:
@@ -149,3 +134,21 @@ def _outputs(text: str) -> dict[str, dict[str, Any]]:
 def _text_of(found: Finding, changes: list[FileChange]) -> str:
     lines = (line for change in changes if change.path == found.file for line in change.lines)
     return next((line.text for line in lines if line.number == found.line), "")
+
+
+SCRIPT: dict[str, Rule] = {
+    "triage": _triage,
+    "quick": _quick,
+    "plan": _plan,
+    "actor": _actor,
+    "evaluator": _evaluator,
+    "performance": partial(_reviewer, reviewer="performance"),
+    "architecture": partial(_reviewer, reviewer="architecture"),
+    "bugs": _bugs,
+    "report": _report,
+}
+
+
+def scripted_model() -> ScriptedModel:
+    """A model that needs no key and reviews the same diff the same way every time."""
+    return ScriptedModel(SCRIPT)

@@ -20,7 +20,7 @@ class Finding(BaseModel):
     line: int = Field(ge=1)
     severity: Severity
     message: str = Field(description="what is wrong, and what to do, in one sentence")
-    evidence: str = Field("", description="what in the repository's files confirms it")
+    evidence: str = Field(default="", description="what in the repository's files confirms it")
 
 
 class Findings(BaseModel):

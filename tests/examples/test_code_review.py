@@ -13,7 +13,7 @@ from plait.examples.models import NO_KEY
 from plait.examples.review.diff import FileChange, Line, numbered, read_diff, read_numbered
 from plait.examples.review.repository import MOST_BYTES, MOST_CHARACTERS, MOST_HITS, Repository
 from plait.examples.review.rules import findings, not_awaited
-from plait.examples.review.scripted import scripted_model
+from plait.examples.review.scripted import SCRIPT, scripted_model
 from plait.examples.review.units import Report, code_review, deep, review_workflow
 from plait.testing import ScriptedModel, call, fail
 
@@ -94,10 +94,7 @@ async def test_a_harmless_change_gets_a_quick_look():
 
 
 async def test_a_reviewer_that_fails_is_named_and_the_others_count(repository):
-    replies = scripted_model()._tape._tracks
-    script = {unit: track.rule for unit, track in replies.items()} | {
-        "performance": [fail(OSError("down"))] * 5
-    }
+    script = {**SCRIPT, "performance": [fail(OSError("down"))] * 5}
     result = await review_workflow(ScriptedModel(script)).run(TASK, context=repository)
     assert result.outcome == "partial"
     assert "deep/performance" in result.output.summary
@@ -224,7 +221,11 @@ def test_a_file_is_read_with_its_line_numbers_from_any_line(repository):
     assert "shop/pages.py" in repository.files().splitlines()
 
 
-@pytest.mark.parametrize("path", ["../secret.txt", "shop/../../secret.txt", "link.txt", "folder/secret.txt", "/etc/passwd", ".env", ".git/config", "shop", "none.py", "a\0b"])  # fmt: skip
+REFUSED = """../secret.txt shop/../../secret.txt link.txt folder/secret.txt /etc/passwd .env .git/config
+    shop none.py a\0b"""
+
+
+@pytest.mark.parametrize("path", REFUSED.split())
 def test_nothing_outside_or_hidden_is_read(repository, path):
     root = repository.root
     (root.parent / "secret.txt").write_text("the key is 42")
@@ -263,7 +264,7 @@ async def test_a_model_that_reaches_outside_is_told_no_and_goes_on(repository):
     refused = result.steps[1].tool_calls[0]
     assert not refused.ok
     assert "outside the repository" in refused.output
-    assert "42" not in str(model.requests[-1].messages)
+    assert "the key is" not in str(model.requests[-1].messages)
 
 
 # The command

@@ -4,11 +4,11 @@ import pytest
 
 from plait import RunError
 from plait.core.bus import DelegationMessage, Steering
-from plait.examples.delegation import DEMO, delegating_workflow, look_up, main, scripted_model
+from plait.examples.delegation import DEMO, SCRIPT, delegating_workflow, look_up, main, scripted_model
 from plait.examples.models import NO_KEY
 from plait.testing import ScriptedModel, call
 
-ROUND = ["coder[1][{}]/coder", "coder[1][{}]/critic"]
+ROUND = ["coder[1][{}]/author", "coder[1][{}]/critic"]
 
 
 def rounds(count: int) -> list[str]:
@@ -21,7 +21,7 @@ def rounds(count: int) -> list[str]:
         (DEMO, "body mass index = 22.857143", 2),
         ("average speed, distance=120 time=1.5", "average speed = 80", 1),
         ("fahrenheit, celsius=-40", "fahrenheit = -40", 1),
-        ("kinetic energy: mass=2 speed=10", "kinetic energy: = 100", 2),
+        ("kinetic energy: mass=2 speed=10", "kinetic energy = 100", 2),
         ("compound interest, principal=1000 growth=1.05 years=10", "compound interest = 1628.894627", 2),
     ],
 )
@@ -39,7 +39,7 @@ async def test_the_critic_says_what_the_code_gives_and_the_coder_hears_it():
     assert verdicts[0].feedback == "for weight=80 height=2 it gives 40, not 20"
     heard = [message.content for message in result.bus if isinstance(message, Steering)]
     assert ["it gives 40" in said for said in heard] == [True]
-    codes = [step.output.formula for step in result.steps if step.unit == "coder"]
+    codes = [step.output.formula for step in result.steps if step.unit == "author"]
     assert codes == ["weight / height", "weight / height ** 2"]
 
 
@@ -60,10 +60,7 @@ async def test_what_nobody_knows_ends_with_a_clear_word():
 
 async def test_code_that_never_gets_right_still_comes_back_with_what_it_is():
     wrong = call("resolve", formula="weight")
-    script = {unit: track.rule for unit, track in scripted_model()._tape._tracks.items()} | {
-        "coder": [wrong] * 3
-    }
-    result = await delegating_workflow(ScriptedModel(script)).run(DEMO)
+    result = await delegating_workflow(ScriptedModel({**SCRIPT, "author": [wrong] * 3})).run(DEMO)
     assert [step.path for step in result.steps][1:-1] == rounds(3)
     assert result.output == "body mass index = 70"
 

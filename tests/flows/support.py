@@ -105,7 +105,9 @@ def asker(request: Request) -> Any:
 async def run(flow: Any, script: Any = resolving, task: str = "Go.", **options: Any) -> RunResult:
     """The result of a run, also of a failed one."""
     model = script if isinstance(script, ScriptedModel) else ScriptedModel(script)
-    given = {name: options.pop(name) for name in ("thread_id", "context", "state") if name in options}
+    given = {name: options.pop(name) for name in ("thread_id", "context") if name in options}
+    if isinstance(options.get("state"), Mapping):  # values to begin with, and no type
+        given["state"] = options.pop("state")
     try:
         return await Workflow(flow, model=model, **options).run(task, **given)
     except RunError as error:

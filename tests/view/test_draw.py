@@ -21,6 +21,7 @@ from plait import (
     RouterFlow,
     SequentialFlow,
     Snapshot,
+    Workflow,
     WorkflowUnit,
     field,
     step,
@@ -28,6 +29,7 @@ from plait import (
 from plait.core.paths import RESERVED
 from plait.examples.review.units import code_review
 from plait.graphs.roletable import Role, WorkflowDefinition, role_table
+from plait.testing import ScriptedModel
 from plait.view import Drawing, draw
 from plait.view.captions import tool_name
 from plait.view.layers import backward, crossings, neighbours, ordered, ranked
@@ -331,3 +333,19 @@ def test_no_two_shapes_overlap_and_all_is_within_the_picture(links: Any, sizes: 
 def test_a_wide_flow_is_drawn_in_good_time() -> None:
     flow = unit("start") >> ParallelFlow(*(unit(f"u{number}") for number in range(400)), reducer=four)
     assert len(texts(flow.draw().svg)) > 400
+
+
+# LangGraph's own drawing
+
+
+def test_langgraph_draws_the_units_their_tools_and_the_real_edges() -> None:
+    graph = Workflow(code_review, model=ScriptedModel([])).graph.get_graph(xray=True)
+    ends = [(edge.source, edge.target) for edge in graph.edges]
+    edges = {(source.removesuffix(":__end__"), target.removesuffix(":__start__")) for source, target in ends}
+    assert {("triage", "quick"), ("triage", "deep"), ("deep:plan", "deep:steps")} <= edges
+    assert {("deep:steps:security", "deep:steps:bugs"), ("deep:steps:bugs", "deep:steps:report")} <= edges
+    assert ("deep:steps:security:evaluator", "deep:steps:security:actor") in edges
+    assert ("deep:steps:performance", "deep:steps:bugs") not in edges
+    assert graph.nodes["deep:steps:bugs:act"].metadata == {"plait_tools": "read_file, search, list_files"}
+    assert graph.nodes["triage:act"].metadata is None
+    assert "plait_tools = read_file, search, list_files" in graph.draw_mermaid()

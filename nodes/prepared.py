@@ -1,0 +1,116 @@
+"""A tool made ready for a unit's calls: its result is shown as Plait shows it, and what LangChain would
+work out again at each call is worked out once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, get_type_hints
+
+from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, StructuredTool
+from langgraph.prebuilt import ToolRuntime
+from langgraph.types import Command
+
+from .content import to_content
+from .toolforms import shown
+
+
+def prepared(tool: BaseTool) -> BaseTool:
+    """The same tool, whose function's result is made message content before LangChain prints it."""
+    if not isinstance(tool, StructuredTool):
+        return tool
+    paired = tool.response_format == "content_and_artifact"
+    changed = {
+        "func": _shown(tool.func, tool.name, paired) if tool.func else None,
+        "coroutine": _shown_async(tool.coroutine, tool.name, paired) if tool.coroutine else None,
+    }
+    if type(tool) is not StructuredTool:
+        return tool.model_copy(update=changed)
+    held = {name: getattr(tool, name) for name in StructuredTool.model_fields}
+    return _PreparedTool.model_construct(tool.model_fields_set, **{**held, **changed})
+
+
+class _PreparedTool(StructuredTool):
+    """Checks a call's arguments without its runtime, whose messages LangChain would write out each time."""
+
+    def _parse_input(
+        self, tool_input: str | dict[str, Any], tool_call_id: str | None
+    ) -> str | dict[str, Any]:
+        if isinstance(tool_input, str):
+            return super()._parse_input(tool_input, tool_call_id)
+        runtimes = {name: value for name, value in tool_input.items() if isinstance(value, ToolRuntime)}
+        parsed = super()._parse_input({**tool_input, **dict.fromkeys(runtimes, _EMPTY)}, tool_call_id)
+        assert isinstance(parsed, dict)
+        return {**parsed, **{name: value for name, value in runtimes.items() if name in parsed}}
+
+    async def _arun(self, *args: Any, config: RunnableConfig, run_manager: Any = None, **kwargs: Any) -> Any:
+        return await super()._arun(*args, config=config, run_manager=run_manager, **kwargs)
+
+
+# LangChain reads both at each call, and evaluates annotations that are text
+_PreparedTool._arun.__annotations__ = get_type_hints(_PreparedTool._arun)
+_PreparedTool._arun.__signature__ = inspect.signature(_PreparedTool._arun)  # type: ignore[attr-defined]
+
+
+def _write_nothing(_: Any) -> None:
+    """Stands where a stream writer is expected."""
+
+
+_EMPTY: ToolRuntime[Any, Any] = ToolRuntime(
+    state={}, context=None, config={}, stream_writer=_write_nothing, tool_call_id=None, store=None
+)
+
+
+def read_hints(function: Callable[..., Any]) -> dict[str, Any] | None:
+    """The annotations of a function, those written as text read; None where they cannot be."""
+    try:
+        return get_type_hints(function, include_extras=True)
+    except (NameError, TypeError):
+        return None
+
+
+def _own_hints(function: Callable[..., Any]) -> dict[str, Any]:
+    hints = read_hints(function)
+    return getattr(function, "__annotations__", {}) if hints is None else hints
+
+
+def _shown(function: Callable[..., Any], name: str, paired: bool) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return _showable(function(*args, **kwargs), name, paired)
+
+    return _like(call, function)
+
+
+def _shown_async(function: Callable[..., Any], name: str, paired: bool) -> Callable[..., Any]:
+    async def call(*args: Any, **kwargs: Any) -> Any:
+        return _showable(await function(*args, **kwargs), name, paired)
+
+    return _like(call, function)
+
+
+def _like(call: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """`call` with the signature of `function`, which LangChain reads to fill config and callbacks."""
+    call.__wrapped__ = function  # type: ignore[attr-defined]
+    with suppress(TypeError, ValueError):  # worked out here, since LangChain asks for both at each call
+        call.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    call.__annotations__ = _own_hints(function)
+    call.__name__ = getattr(function, "__name__", "tool")
+    return call
+
+
+def _showable(value: Any, name: str, paired: bool) -> Any:
+    value = shown(value)
+    if is_control(value):
+        return value
+    if paired and isinstance(value, tuple) and len(value) == 2:
+        return to_content(value[0], name), value[1]
+    return to_content(value, name)
+
+
+def is_control(value: Any) -> bool:
+    """Whether a tool returned messages or Commands, which go through as they are."""
+    items = value if isinstance(value, list) and value else [value]
+    return all(isinstance(item, Command | ToolMessage) for item in items)
