@@ -26,6 +26,11 @@ def delta_from(state: Mapping[str, Any], types: Types) -> Delta:
     )
 
 
+def seen_from(state: Mapping[str, Any], types: Types) -> Delta:
+    """The same without the bus: a Snapshot takes nothing from it, and it may be long."""
+    return delta_from({channel: value for channel, value in state.items() if channel != "bus"}, types)
+
+
 def update_from(delta: Delta) -> dict[str, Any]:
     """A Delta as plain values, empty ones left out: an update of a flow's channels."""
     update = {

@@ -47,8 +47,8 @@ def fold(values: Values, writes: Iterable[StateWrite], schema: StateSchema = UNT
         scope = dict(folded.get(write.scope, {}))
         if write.operation == "delete":
             scope.pop(write.key, None)
-        elif write.operation == "merge" and write.key in scope:
-            scope[write.key] = schema.merged(write.key, scope[write.key], write.value)
+        elif write.operation == "merge" and (old := scope.get(write.key, schema.start(write.key))) is not None:
+            scope[write.key] = schema.merged(write.key, old, write.value)
         else:
             scope[write.key] = write.value
         folded[write.scope] = scope
@@ -144,7 +144,8 @@ class SharedState:
         return key in self._values()
 
     def __getitem__(self, key: str) -> Any:
-        if key not in self._values() and self.get(key) is None:
+        declared = self._scope == "workflow" and key in self._schema.defaults
+        if key not in self._values() and not declared:
             raise KeyError(key)
         return self.get(key)
 

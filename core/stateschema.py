@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from typing_extensions import NotRequired, ReadOnly, Required
 
 from .codec import decode, encode, registry_of
 from .errors import PlaitError
@@ -58,7 +59,18 @@ class StateSchema:
         reduce = self.reducers.get(key)
         if reduce is None:
             return new
-        return encode(reduce(decode(old, key, self.types), decode(new, key, self.types)), key, self.types)
+        try:
+            reduced = reduce(decode(old, key, self.types), decode(new, key, self.types))
+        except PlaitError:
+            raise
+        except Exception as error:
+            raise PlaitError(f"state key {key!r}: its reducer raised {type(error).__name__}: {error}") from error
+        return encode(self.validated(key, reduced), key, self.types)
+
+    def start(self, key: str) -> Any:
+        """The plain value that the first write of a reduced key is merged into, or None."""
+        made = self.default(key, None)
+        return None if made is None else encode(made, key, self.types)
 
 
 UNTYPED = StateSchema()
@@ -75,10 +87,9 @@ def state_schema(source: Any, known: Mapping[str, type] | None = None) -> StateS
         isinstance(source, type) and (hasattr(source, "__annotations__") or issubclass(source, BaseModel))
     ):
         raise PlaitError(f"state= takes a pydantic model, a dataclass or a TypedDict, not {source!r}")
-    hints = get_type_hints(source, include_extras=True)
-    hints = {key: hint for key, hint in hints.items() if not key.startswith("_") and key != "model_config"}
+    hints = _hints_of(source)
     reducers = {key: reducer for key, hint in hints.items() if (reducer := _reducer_of(hint))}
-    bare = {key: _typed(hint, reducers.get(key), _constraints(source, key)) for key, hint in hints.items()}
+    bare = {key: _typed(hint, reducers.get(key)) for key, hint in hints.items()}
     return StateSchema(source.__name__, bare, _defaults_of(source), reducers, known or {})
 
 
@@ -90,17 +101,34 @@ def _reducer_of(hint: Any) -> Reducer | None:
     )
 
 
-def _typed(hint: Any, reducer: Reducer | None, constraints: tuple[Any, ...]) -> Any:
+def _typed(hint: Any, reducer: Reducer | None) -> Any:
     """The hint with everything that validates, and without the reducer."""
     given = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
     kind = get_args(hint)[0] if given else hint
-    checks = [extra for extra in (*given, *constraints) if extra is not reducer]
+    checks = [extra for extra in given if extra is not reducer]
     return Annotated[(kind, *checks)] if checks else kind
 
 
-def _constraints(source: type, key: str) -> tuple[Any, ...]:
-    """What `Field(ge=…)` asks of a pydantic model's field; such checks stand beside its hint."""
-    return tuple(source.model_fields[key].metadata) if issubclass(source, BaseModel) else ()
+def _hints_of(source: type) -> dict[str, Any]:
+    """The keys a state declares with their types: no class variables, no `Required` marks.
+
+    Raises PlaitError for a type that cannot be resolved.
+    """
+    if issubclass(source, BaseModel):
+        infos = source.model_fields.items()
+        return {key: Annotated[(i.annotation, *i.metadata)] if i.metadata else i.annotation for key, i in infos}
+    try:
+        hints = get_type_hints(source, include_extras=True)
+    except NameError as error:
+        raise PlaitError(f"state {source.__name__}: {error}; declare its types at module level") from error
+    declared = [f.name for f in fields(source)] if is_dataclass(source) else list(hints)
+    return {key: _unmarked(hints[key]) for key in declared}
+
+
+def _unmarked(hint: Any) -> Any:
+    """A TypedDict's hint without `Required`, `NotRequired` or `ReadOnly` around it."""
+    is_marked = get_origin(hint) in (Required, NotRequired, ReadOnly)
+    return _unmarked(get_args(hint)[0]) if is_marked else hint
 
 
 def _defaults_of(source: type) -> dict[str, Callable[[], Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from functools import partial
 from hashlib import sha256
 from types import CodeType, FunctionType
 from typing import Any
@@ -36,7 +37,7 @@ def bundle_hash(hashes: Mapping[str, str]) -> str:
 
 def digest(content: Any) -> str:
     """A short hash that is the same in every process."""
-    return sha256(json.dumps(content, sort_keys=True, default=repr).encode("utf-8", "replace")).hexdigest()[
+    return sha256(json.dumps(content, sort_keys=True, default=_constant).encode("utf-8", "replace")).hexdigest()[
         :16
     ]
 
@@ -65,13 +66,17 @@ def _plain(value: Any) -> Any:
 
 
 def _function(function: Callable[..., Any]) -> Any:
+    """A function by its name, code, defaults and what it captured; a partial by its parts."""
+    if isinstance(function, partial):
+        return ["partial", _function(function.func), _constant(function.args), _constant(function.keywords)]
     code = getattr(function, "__code__", None)
     qualname = getattr(function, "__qualname__", type(function).__qualname__)
     name = f"{getattr(function, '__module__', '')}:{qualname}"
     if code is None:
         return name
-    captured = [_captured(cell.cell_contents) for cell in _cells(function)]
-    return [name, list(_code(code)), captured]
+    defaults = [getattr(function, "__defaults__", None), getattr(function, "__kwdefaults__", None)]
+    captured = [_constant(cell.cell_contents) for cell in _cells(function)]
+    return [name, list(_code(code)), _constant(defaults), captured]
 
 
 def _cells(function: Any) -> Iterator[Any]:
@@ -86,16 +91,30 @@ def _is_filled(cell: Any) -> bool:
         return False
 
 
-def _captured(value: Any) -> Any:
-    """Plain captured values count; objects only by their class, since they hold what is live."""
-    return value if isinstance(value, str | int | float | bool) else type(value).__qualname__
+def _constant(value: Any, depth: int = 0) -> Any:
+    """A value in a form that is the same in every process. Plain values and functions count; other
+    objects only by their class, since they hold what is live."""
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if depth > 8:
+        return type(value).__qualname__
+    if isinstance(value, Mapping):
+        pairs = ([_constant(key, depth + 1), _constant(item, depth + 1)] for key, item in value.items())
+        return sorted(pairs, key=repr)
+    if isinstance(value, set | frozenset):
+        return sorted((_constant(item, depth + 1) for item in value), key=repr)
+    if isinstance(value, list | tuple):
+        return [_constant(item, depth + 1) for item in value]
+    if isinstance(value, FunctionType | partial):
+        return _function(value)
+    return repr(value) if isinstance(value, bytes | complex) else type(value).__qualname__
 
 
-def _code(code: CodeType) -> Iterator[str]:
+def _code(code: CodeType) -> Iterator[Any]:
     yield code.co_code.hex()
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _code(constant)
         else:
-            yield repr(constant)
+            yield _constant(constant)
     yield " ".join(code.co_names)

@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 
 from ..core.delta import Delta
 from ..core.errors import PlaitError
-from ..core.plain import delta_from, update_from
+from ..core.plain import seen_from, update_from
 from ..core.snapshot import Snapshot
 from ..nodes.frame import Frame
 from .asking import visits
@@ -72,7 +72,7 @@ class InnerPlace:
 
     async def frame(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> Frame:
         given: Frame = runtime.context
-        done = delta_from(state, self.bound.schema.types)
+        done = seen_from(state, self.bound.schema.types)
         for record in done.steps:
             given.meter.report(record.id, record.usage)  # in place of what it reported while it ran
         return given.at(given.snapshot.apply(done))

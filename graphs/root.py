@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
@@ -15,7 +15,7 @@ from langgraph.types import Overwrite
 
 from ..core.delta import Delta
 from ..core.errors import PlaitError
-from ..core.plain import delta_from, update_from
+from ..core.plain import seen_from, update_from
 from ..core.records import StepRecord
 from ..core.snapshot import Snapshot
 from ..core.state import SharedState, StateWrite, Values, fold
@@ -57,7 +57,7 @@ class RootPlace:
     ) -> Snapshot:
         """What the channels say, seen from the root."""
         turn: Turn = state.get("turn") or NO_TURN
-        done = delta_from(state, self.bound.schema.types)
+        done = seen_from(state, self.bound.schema.types)
         values: Values = {**self.values(state), "global": shared or {}}
         base = Snapshot(
             thread_id=str(_thread_id()),
@@ -69,7 +69,7 @@ class RootPlace:
             context=context,
             bundle_hash=turn.get("bundle", ""),
         )
-        return base.apply(Delta(done.steps, (), done.bus, done.transcripts, done.delivered))
+        return base.apply(replace(done, writes=()))
 
     def update(self, delta: Delta, state: Mapping[str, Any]) -> dict[str, Any]:
         """A Delta as the update of the root's channels, its writes folded into the state."""
@@ -120,17 +120,22 @@ class RootPlace:
             "definition": dict(self.bound.hashes),
             "bundle": self.bound.bundle,
         }
-        kept = {key: held for key, held in state.get("transcripts", {}).items() if self._is_kept(key)}
         return {
-            **EMPTY_TURN,
-            "transcripts": Overwrite(kept),
+            **self._cleared(state),
             "turn": turn,
             "messages": said,
             "output": None,
             "outcome": "",
             "ended": {},
-            **self._channels(self.values(state)),
+            **self._edited(state),
         }
+
+    def _cleared(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        """What empties the channels in which a former turn left something; most runs have no former turn."""
+        held = state.get("transcripts", {})
+        kept = {key: messages for key, messages in held.items() if self._is_kept(key)}
+        emptied = {channel: empty for channel, empty in EMPTY_TURN.items() if state.get(channel)}
+        return emptied if len(kept) == len(held) else {**emptied, "transcripts": Overwrite(kept)}
 
     def _is_kept(self, key: str) -> bool:
         unit = self.bound.units.get(key)
@@ -160,7 +165,7 @@ class RootPlace:
         }
 
     def _edited(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        """State keys that were edited from outside during the turn, checked and encoded."""
+        """State keys that came from outside, with the input or by an edit, checked and encoded."""
         return self._channels(self.values(state)) if GIVEN in state.get("state", {}) else {}
 
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 
+from ..core.codec_classes import hints_of
 from ..core.errors import DefinitionError, Fault
 from ..core.records import StepRecord
 from ..core.snapshot import Snapshot
@@ -45,11 +46,11 @@ class RouterFlow(Flow):
         object.__setattr__(self, "handlers", made)
         object.__setattr__(self, "router", as_part(self.router))
         if not made:
-            raise DefinitionError([Fault(self.id or "", "a RouterFlow needs at least one handler")])
+            raise DefinitionError([Fault(self.id or self.type, "a RouterFlow needs at least one handler")])
         if self.default is not None and self.default not in made:
             known = ", ".join(made)
             raise DefinitionError(
-                [Fault(self.id or "", f"default={self.default!r} is no handler; there are: {known}")]
+                [Fault(self.id or self.type, f"default={self.default!r} is no handler; there are: {known}")]
             )
 
     def __hash__(self) -> int:
@@ -138,10 +139,12 @@ class RouterFlow(Flow):
     def _given(self, output: Any) -> str | None:
         if callable(self.route):
             output = self.route(output)
-        elif not isinstance(output, str | Enum):
+        elif not isinstance(output, str | Enum | int | float):
             field = self.route or _route_field(type(output))
             output = output.get(field) if isinstance(output, Mapping) else getattr(output, field or "", None)
         value = output.value if isinstance(output, Enum) else output
+        if isinstance(value, bool):
+            return "true" if value else "false"
         return None if value is None else str(value)
 
     def _says_more(self, routed: StepRecord) -> bool:
@@ -161,14 +164,21 @@ def _field_names(output: Any) -> list[str]:
     if isinstance(output, type) and is_dataclass(output):
         return [f.name for f in fields(output)]
     if isinstance(output, type) and hasattr(output, "__annotations__"):
-        return list(get_type_hints(output))
+        return list(_field_types(output))
     return []
+
+
+def _field_types(output: Any) -> Mapping[str, Any]:
+    """The fields of an output type with their types; pydantic has resolved its own."""
+    if issubclass(output, BaseModel):
+        return {name: info.annotation for name, info in output.model_fields.items()}
+    return hints_of(output)
 
 
 def declared_labels(output: Any, field: str | None) -> tuple[str, ...] | None:
     """The labels that a router's schema allows, when its type says so."""
     has_fields = isinstance(output, type) and not issubclass(output, Enum)
-    hint = get_type_hints(output).get(field) if field and has_fields else output
+    hint = _field_types(output).get(field) if field and has_fields else output
     if get_origin(hint) is Literal:
         return tuple(str(label) for label in get_args(hint))
     if isinstance(hint, type) and issubclass(hint, Enum):

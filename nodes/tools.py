@@ -226,7 +226,7 @@ def injection_of(tool: BaseTool) -> Injection:
     hints = _hints(tool)
     states = {name: marker.field for name, hint in hints.items() if (marker := _marker(hint, InjectedState))}
     return Injection(
-        runtime=tuple(name for name, hint in hints.items() if name == "runtime" or _is_runtime(hint)),
+        runtime=tuple(name for name, hint in hints.items() if _is_runtime(hint)),
         state=states,
         store=tuple(name for name, hint in hints.items() if _marker(hint, InjectedStore)),
         call_id=tuple(name for name, hint in hints.items() if _marker(hint, InjectedToolCallId)),
