@@ -70,8 +70,9 @@ class Limits:
     def __post_init__(self) -> None:
         for limit in fields(self):
             value = getattr(self, limit.name)
-            if value is not None and value < 0:
-                raise ValueError(f"limit {limit.name} must not be negative, got {value!r}")
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if value is not None and not (is_number and value >= 0):
+                raise ValueError(f"limit {limit.name} must be a number from 0 up, got {value!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from ..core.records import StepRecord
 from ..nodes.frame import Frame
 from ..nodes.request import shown
 from ..nodes.toolforms import ToolFailed
-from ..nodes.tools import HOLDS_RESOLVE, ToolRuntime
-from .delegation import PREFIX, DelegationFlow
+from ..nodes.tools import DELEGATE, HOLDS_RESOLVE, ToolRuntime
+from .delegation import DelegationFlow
 from .flow import Visit
 from .runner import Runner
 
@@ -43,7 +43,7 @@ class Delegate:
 
         return StructuredTool.from_function(
             coroutine=delegate,
-            name=f"{PREFIX}{self.target}",
+            name=f"{DELEGATE}{self.target}",
             description=told,
             metadata={HOLDS_RESOLVE: True, "plait_delegates_to": self.target},
         )
@@ -144,13 +144,13 @@ def _lent(frame: Frame) -> AbstractAsyncContextManager[None]:
 
 
 def _delegations(message: AIMessage) -> int:
-    return sum(1 for call in message.tool_calls if call["name"].startswith(PREFIX))
+    return sum(1 for call in message.tool_calls if call["name"].startswith(DELEGATE))
 
 
 def _place(runtime: ToolRuntime) -> int:
     """The place of this call among the delegations of its reply, from 1."""
     reply = next(m for m in reversed(runtime.state["messages"]) if isinstance(m, AIMessage))
-    ids = [call["id"] for call in reply.tool_calls if call["name"].startswith(PREFIX)]
+    ids = [call["id"] for call in reply.tool_calls if call["name"].startswith(DELEGATE)]
     return ids.index(runtime.tool_call_id) + 1 if runtime.tool_call_id in ids else len(ids)
 
 

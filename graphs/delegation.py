@@ -14,8 +14,6 @@ from ..nodes.unit import WorkflowUnit
 from .flow import END, START, Edge, Flow, FlowEnd, Visit, end_of, free_key, keyed, path_of
 from .step import as_part
 
-PREFIX = "delegate_to_"
-
 
 @dataclass(frozen=True)
 class DelegationFlow(Flow):

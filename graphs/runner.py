@@ -9,6 +9,7 @@ from typing import Any
 
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
+from langgraph.func import task
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
@@ -96,9 +97,14 @@ async def _wanted(part: Any, frame: Frame, runtime: Runtime[Any]) -> bool:
     """Whether the part's condition holds. Raises RunError when it raises."""
     if part.when is None:
         return True
-    config = user_config(get_config(), runtime, frame.snapshot.context)
-    try:
+
+    async def verdict(_: str) -> bool:
+        config = user_config(get_config(), runtime, frame.snapshot.context)
         return bool(await in_config(config, part.when, frame.snapshot))
+
+    named: Any = task(name="when")  # so that a resume does not ask again about a part that has begun
+    try:
+        return bool(await named(verdict)(frame.snapshot.path))
     except (GraphBubbleUp, RunError):
         raise
     except Exception as error:

@@ -52,7 +52,7 @@ def _checked(task: Any) -> Any:
         return task
     if isinstance(said, list) and said and all(isinstance(block, str | Mapping) for block in said):
         return task
-    if isinstance(said, str | list):
+    if said is None or isinstance(said, str | list):
         raise PlaitError("there is nothing to do: the task is empty")
     told = f"a task is text, a list of content blocks, or messages, not {type(task).__name__}"
     raise PlaitError(f"{told}: {task!r:.80}")

@@ -7,11 +7,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from langchain_core.messages import AIMessage
+
 from ..core.paths import memory_key
 from ..core.state import SharedState, StateWrite
 from .decide import Step, failure
 from .frame import Frame
 from .termination import Progress, gates_resolve
+from .tools import DELEGATE
 from .unit import WorkflowUnit
 from .unitstate import Counters, Ending, UnitState
 
@@ -45,6 +48,12 @@ def checked(unit: WorkflowUnit[Any], step: Step, frame: Frame, state: UnitState,
     return replace(step, counters=counters, ending=replace(ending, status=stop.status))
 
 
+def _delegated(state: UnitState) -> tuple[str, ...]:
+    """Whom the unit delegated to so far, in order."""
+    made = (call for m in state.get("messages", []) if isinstance(m, AIMessage) for call in m.tool_calls)
+    return tuple(call["name"].removeprefix(DELEGATE) for call in made if call["name"].startswith(DELEGATE))
+
+
 def _progress(frame: Frame, counters: Counters, state: UnitState, text: str, *, resolved: bool) -> Progress:
     snapshot = frame.snapshot
     writes = [StateWrite(**write) for write in state.get("writes", [])]
@@ -63,5 +72,6 @@ def _progress(frame: Frame, counters: Counters, state: UnitState, text: str, *, 
         text=text,
         state=shared,
         usage=counters.usage,
+        delegated=_delegated(state),
         elapsed_s=time.time() - counters.started,
     )

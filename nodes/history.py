@@ -183,3 +183,28 @@ def _as_sent(message: BaseMessage) -> str:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=repr)
+
+
+def sound(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """`messages` mended to keep the history rule: system texts folded into one that comes first,
+    open calls answered as never made, answers without a call and removals left out."""
+    system = [message_text(m) for m in messages if m.type == "system" and message_text(m)]
+    kept: list[BaseMessage] = [SystemMessage("\n\n".join(system))] if system else []
+    waiting: dict[str, str] = {}
+    for message in messages:
+        if message.type in ("system", "remove"):
+            continue
+        if isinstance(message, ToolMessage):
+            if waiting.pop(message.tool_call_id, None) is not None:
+                kept.append(message)
+            continue
+        kept.extend(_closed(waiting))
+        kept.append(message)
+        waiting = {str(call["id"]): call["name"] for call in _calls(message)}
+    kept.extend(_closed(waiting))
+    return kept
+
+
+def _closed(waiting: dict[str, str]) -> list[BaseMessage]:
+    told = "not run: the conversation went on without it"
+    return [ToolMessage(told, tool_call_id=key, name=name, status="error") for key, name in waiting.items()]

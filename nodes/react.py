@@ -40,6 +40,7 @@ from .think import think
 from .tools import RESOLVE, Toolset, resolve_schema, toolset
 from .unit import WorkflowUnit
 from .unitstate import Counters, Ending, UnitProgress, UnitState
+from .usercode import called
 
 Offer = Literal["tools", "json_schema", "nothing"]
 """How the output is asked for: as the `resolve` tool, as the reply's format, or by the prompt."""
@@ -96,7 +97,7 @@ class ReactRole:
     def tools(self, snapshot: Snapshot) -> Toolset:
         """The unit's tools; the same for every request of one run of the unit."""
         given = self.unit.tools
-        return self._static_tools if not callable(given) else self._toolset(tuple(given(snapshot)))
+        return self._static_tools if not callable(given) else self._toolset(tuple(called("tools=", given, snapshot)))
 
     def call(self, tools: Toolset, tool_choice: str | None, *, bare: bool = False) -> ModelCall:
         """The model with `tools` bound; `bare` offers none."""

@@ -14,9 +14,10 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from ..core.records import ANEW
 from ..core.snapshot import Input, Snapshot
 from .content import clean_text
-from .history import message_text
+from .history import message_text, sound
 from .schema import output_schema
 from .unit import WorkflowUnit
+from .usercode import called
 
 CONTINUE = "Continue."
 
@@ -25,11 +26,27 @@ def request(
     unit: WorkflowUnit[Any], snapshot: Snapshot, transcript: Sequence[BaseMessage]
 ) -> list[BaseMessage]:
     """The messages of the next model call: one system message at most, and it is first."""
-    prompt = unit.prompt if isinstance(unit.prompt, str) else unit.prompt(snapshot)
-    earlier = snapshot.messages if unit.conversation else ()
+    prompt = unit.prompt if isinstance(unit.prompt, str) else str(called("prompt=", unit.prompt, snapshot))
     system = [SystemMessage(clean_text(prompt)[0])] if prompt else []
-    messages = [*system, *earlier, *transcript]
+    messages = [*system, *_earlier(unit, snapshot, transcript), *transcript]
+    if unit.conversation or unit.input_adapter is not None:
+        messages = sound(messages)  # what came from outside need not keep the history rule
     return alternating(messages) if unit.strict_alternation else messages
+
+
+def _earlier(
+    unit: WorkflowUnit[Any], snapshot: Snapshot, transcript: Sequence[BaseMessage]
+) -> list[BaseMessage]:
+    """The conversation a unit sees, without what its own transcript holds."""
+    if not unit.conversation:
+        return []
+    held = {message.id for message in transcript}
+    said = {message_text(message) for message in transcript if message.type == "human"}
+    return [
+        m
+        for m in snapshot.messages
+        if m.id not in held and not (m.type == "human" and message_text(m) in said)
+    ]
 
 
 def alternating(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
@@ -61,7 +78,7 @@ def opening(unit: WorkflowUnit[Any], snapshot: Snapshot) -> list[BaseMessage]:
         return [*held, *([HumanMessage(CONTINUE)] if held[-1].type == "ai" else [])]
     remembered = () if unit.memory == "none" else snapshot.transcript(snapshot.path)
     if unit.input_adapter is not None:
-        return [*remembered, *as_messages(unit.input_adapter(snapshot))]
+        return [*remembered, *as_messages(called("input_adapter=", unit.input_adapter, snapshot))]
     is_new = not remembered or is_new_turn(remembered, snapshot) or is_new_task(remembered, snapshot)
     return [*remembered, _told(unit, snapshot, is_new=is_new)]
 

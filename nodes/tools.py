@@ -36,6 +36,8 @@ ContextT = TypeVar("ContextT", default=Any)
 StateT = TypeVar("StateT", default=Any)
 
 RESOLVE = "resolve"
+DELEGATE = "delegate_to_"
+"""How the names of delegation tools begin."""
 HOLDS_RESOLVE = "plait_holds_resolve"
 RESERVED_NAMES = (RESOLVE,)
 

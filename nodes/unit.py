@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Generic, Literal
+from typing import Any, Generic, Literal, get_args
 
 from langgraph.types import RetryPolicy
 from typing_extensions import TypeVar
@@ -19,6 +19,7 @@ from ..core.usage import Limits
 from .schema import output_schema
 from .termination import Policy
 from .toolforms import ToolHandler, handled
+from .usercode import async_fault
 
 T = TypeVar("T", default=str)
 
@@ -122,7 +123,28 @@ def _faults(unit: WorkflowUnit[Any]) -> list[Fault]:
         found.append(f"reminders must not be negative, got {unit.reminders!r}")
     if unit.output_cap < 100:
         found.append(f"output_cap must be at least 100 characters, got {unit.output_cap!r}")
+    found += [_choice_fault(unit, name) for name in _CHOICES]
+    found += [
+        async_fault(f"{name}=", getattr(unit, name))
+        for name in ("prompt", "input_adapter", "output_adapter", "tools")
+    ]
     return [Fault(str(unit.id), message) for message in found if message]
+
+
+_CHOICES: dict[str, Any] = {
+    "answer": ("resolve", "text"),
+    "memory": get_args(Memory),
+    "sees": ("predecessors", "all-steps"),
+    "tool_execution": ("parallel", "sequential"),
+    "thinking_level": (None, *get_args(ThinkingLevel)),
+}
+
+
+def _choice_fault(unit: WorkflowUnit[Any], name: str) -> str | None:
+    given = getattr(unit, name)
+    if given in _CHOICES[name]:
+        return None
+    return f"{name}={given!r} is none of: {', '.join(repr(choice) for choice in _CHOICES[name])}"
 
 
 def _output_fault(output: Any) -> str | None:
