@@ -59,7 +59,7 @@ COUNTS = tuple(name for name in NAMES if name != "estimated")
 class Limits:
     """What a run, flow or unit may spend, its children included. None is no limit, 0 is none at all.
 
-    `seconds` is wall-clock time since the limited part began or was resumed after a failure.
+    `seconds` is wall-clock time since the limited part began or was last resumed.
     """
 
     tokens: int | None = None

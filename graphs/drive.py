@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
@@ -15,6 +15,7 @@ from langgraph.errors import GraphRecursionError
 from ..core.errors import PlaitError, RunError
 from ..core.ports import EMPTY_PLANE, Emit, Plane, Publish, Question
 from ..core.state import SharedState, scope_key
+from ..core.usage import Usage
 from ..nodes.frame import RunScope, current_run
 from .binding import Bound
 from .compile import ENTER, Graph
@@ -95,7 +96,8 @@ class Drive:
         finally:
             current_run.reset(token)
         interrupts = values.pop("__interrupt__", ())
-        return result_from(self.bound, values, interrupts, self.thread_id, time.time() - started)
+        result = result_from(self.bound, values, interrupts, self.thread_id, time.time() - started)
+        return _with_spending(result, values, scope) if result.outcome == "paused" else result
 
     async def state(self, *, subgraphs: bool = False) -> Any:
         return await self.graph.aget_state(self.full_config, subgraphs=subgraphs)
@@ -129,3 +131,9 @@ class Drive:
 
     async def history(self, limit: int | None) -> list[Any]:
         return [snapshot async for snapshot in self.graph.aget_state_history(self.full_config, limit=limit)]
+
+
+def _with_spending(result: RunResult, values: Mapping[str, Any], scope: RunScope) -> RunResult:
+    """A paused run's result with what its unfinished units have spent too."""
+    floor = Usage.from_plain((values.get("turn") or {}).get("floor"))
+    return result if scope.meter is None else replace(result, usage=floor + scope.meter.spent)

@@ -48,8 +48,12 @@ class RootPlace:
         snapshot = self.snapshot(state, runtime.context, await _global_values(runtime))
         turn: Turn = state["turn"]
         spent = snapshot.usage - Usage.from_plain(turn.get("floor"))
-        meter = Meter(self.bound.binding.limits, spent=spent, started=turn["started"])
-        run = current_run.get() or RunScope()
+        scope = current_run.get()
+        # a person's answer may take days: time counts from where this process took the run up
+        started = max(turn["started"], scope.started) if scope else turn["started"]
+        meter = Meter(self.bound.binding.limits, spent=spent, started=started)
+        run = scope or RunScope()
+        run.meter = meter
         return Frame(snapshot, meter, run, run.slots_for(self.bound.binding.max_concurrency))
 
     def snapshot(

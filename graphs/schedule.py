@@ -140,9 +140,16 @@ class _Round:
 
         named: Any = task(name=step.key)
         self.results[step.path] = future = named(run_step)(step.path)
-        if future.done() and not _is_paused(future):  # it ended before the run was resumed
-            self.ended.add(step.path)
+        future.add_done_callback(partial(self._restored, step))
+
+    def _restored(self, step: Planned, future: asyncio.Future[Any]) -> None:
+        """Note a step that had ended before the run was resumed, so that its body did not run."""
+        if step.path in self.ended or step.path in self.paused:
+            return
+        self.ended.add(step.path)
+        if not future.cancelled() and future.exception() is None:
             self._note(step, self._delta(step))
+        self._settle()
 
     async def _step(self, step: Planned) -> Delta:
         """Wait for what the step needs and run it on what its ancestors did."""

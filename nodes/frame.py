@@ -25,13 +25,15 @@ from .slots import Lease
 
 @dataclass(slots=True)
 class RunScope:
-    """The live side of a run in this process: who listens, and the count of events."""
+    """The live side of a run in this process: who listens, the count of events, and the root's meter."""
 
     run_id: str = ""
     listeners: Sequence[Emit] = ()
     publishers: Sequence[Publish] = ()
     plane: Plane = EMPTY_PLANE
     resumed: bool = False
+    started: float = field(default_factory=time.time)
+    meter: Meter | None = None
     sequence: int = 0
     open_turns: set[str] = field(default_factory=set)
     slots: asyncio.Semaphore | None = None

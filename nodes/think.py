@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.runnables import RunnableConfig
 
-from ..core.usage import Usage
+from ..core.usage import Breach, Usage
 from .calls import Reply, normalise_reply
 from .decide import Rules, Step, after_reply, failure, reminder
 from .ending import checked, policy_check
@@ -90,39 +90,80 @@ async def _round(
 ) -> Step:
     held = state.get("messages", [])
     sent = request(role.unit, frame.snapshot, held)
+    tries = _Tries(frame, counters.usage)
     try:
-        raw, counters = await _asked(role, frame, config, counters, sent)
+        raw, counters = await _asked(role, frame, config, counters, sent, tries)
     except ModelFailure as failed:
-        counters = counters.but(usage=counters.usage + Usage(model_calls=1), rounds=counters.rounds + 1)
+        counters = counters.but(usage=tries.usage(last=1), rounds=counters.rounds + 1)
         return _after_failure(role, counters, failed)
-    except TimeoutError:
-        return Step((), counters.but(next="end"), failure("limit", str(frame.meter.seconds_breach())))
-    usage = counters.usage + usage_of(raw, sent)
-    counters = counters.but(usage=usage, rounds=counters.rounds + 1)
+    except (TimeoutError, _NoMoreTries) as ended:
+        why = ended.breach if isinstance(ended, _NoMoreTries) else frame.meter.seconds_breach()
+        last = 0 if isinstance(ended, _NoMoreTries) else 1
+        return Step((), counters.but(next="end", usage=tries.usage(last=last)), failure("limit", str(why)))
+    counters = counters.but(usage=tries.usage() + usage_of(raw, sent), rounds=counters.rounds + 1)
     reply = _normalised(raw, held, frame, counters)
     rules = rules_of(role, frame, counters, state, reply.text)
     return checked(role.unit, after_reply(rules, counters, reply), frame, state, reply.text)
 
 
+class _NoMoreTries(Exception):
+    """A failed model call may not be tried again, since a limit is used up."""
+
+    def __init__(self, breach: Breach) -> None:
+        super().__init__(str(breach))
+        self.breach = breach
+
+
+@dataclass
+class _Tries:
+    """The model calls of one round that failed and were tried again: they cost like any other."""
+
+    frame: Frame
+    before: Usage
+    failed: int = 0
+
+    def usage(self, *, last: int = 0) -> Usage:
+        return self.before + Usage(model_calls=self.failed + last)
+
+    def count(self) -> None:
+        """Count a call that failed. Raises _NoMoreTries when a limit forbids another one."""
+        self.failed += 1
+        meter = self.frame.meter
+        meter.report(self.frame.meter_key, self.usage())
+        if (breach := meter.breach()) is not None:
+            raise _NoMoreTries(breach)
+        meter.report(self.frame.meter_key, self.usage(last=1))
+
+
 async def _asked(
-    role: ReactRole, frame: Frame, config: RunnableConfig, counters: Counters, sent: list[BaseMessage]
+    role: ReactRole,
+    frame: Frame,
+    config: RunnableConfig,
+    counters: Counters,
+    sent: list[BaseMessage],
+    tries: _Tries,
 ) -> tuple[AIMessage, Counters]:
     """The reply, and the counters; a server that refuses a forced tool is asked once without."""
     choice = _tool_choice(role, counters)
     try:
-        return await _timed(role, frame, config, sent, choice), counters
+        return await _timed(role, frame, config, sent, choice, tries), counters
     except ModelFailure as failed:
         if choice is None or not refuses_tool_choice(failed):
             raise
         if role.unit.tool_choice is not None:
             told = f"the server refuses tool_choice={choice!r}: {failed.excerpt}"
             raise ModelFailure("provider", told, failed.status) from failed
-        counters = counters.but(unforced=True, usage=counters.usage + Usage(model_calls=1))
-        return await _timed(role, frame, config, sent, None), counters
+        tries.count()
+        return await _timed(role, frame, config, sent, None, tries), counters.but(unforced=True)
 
 
 async def _timed(
-    role: ReactRole, frame: Frame, config: RunnableConfig, sent: list[BaseMessage], choice: str | None
+    role: ReactRole,
+    frame: Frame,
+    config: RunnableConfig,
+    sent: list[BaseMessage],
+    choice: str | None,
+    tries: _Tries,
 ) -> AIMessage:
     run, path = frame.run, frame.snapshot.path
     tools = role.tools(frame.snapshot)
@@ -140,6 +181,7 @@ async def _timed(
 
     def on_retry(failed: ModelFailure) -> None:
         run.emit("message_end", path, unit=role.unit.id, is_error=True, error=str(failed))
+        tries.count()
         run.emit("message_start", path, unit=role.unit.id)
 
     try:
