@@ -17,6 +17,9 @@ from .postgres import Shards, postgres_savers, postgres_store
 from .source import Source
 from .sqlite import sqlite_saver, sqlite_store
 
+SYNC_ONLY = ("SqliteSaver", "PostgresSaver", "ShallowPostgresSaver")
+"""LangGraph's savers whose async methods only raise."""
+
 Allowed = Iterable[tuple[str, ...]]
 POSTGRES = ("postgresql://", "postgres://")
 
@@ -27,6 +30,9 @@ def check_url(given: Any, what: str) -> None:
     known = given is None or isinstance(given, kind)
     if isinstance(given, str):
         known = given == "memory" or given.startswith(POSTGRES) or bool(_sqlite_path(given))
+    if type(given).__name__ in SYNC_ONLY:
+        told = f"{type(given).__name__} has no async methods; give its async form (such as AsyncSqliteSaver) or a URL"
+        raise DefinitionError(f"{what}: {told}")
     if not known:
         raise DefinitionError(
             f"{what}={given!r}: give 'memory', 'sqlite:///FILE' (such as 'sqlite:///runs.db'), "

@@ -19,11 +19,11 @@ from pathlib import Path
 
 from plait import PlaitError, Workflow
 from plait.examples.accounting import report
-from plait.examples.accounting.ledger import Ledger
+from plait.examples.accounting.ledger import Entry, Ledger
 from plait.examples.accounting.reading import Unclear
 from plait.examples.accounting.report import Failed, Reply
 from plait.examples.accounting.scripted import scripted_model
-from plait.examples.accounting.units import Books, accounting_workflow
+from plait.examples.accounting.units import SAVED, Books, accounting_workflow
 from plait.examples.models import chosen_model
 
 DEMO_MESSAGES = Path(__file__).parent / "data" / "messages.txt"
@@ -116,11 +116,12 @@ async def _book(workflow: Workflow, messages: list[str], books: Books, thread: s
 
 async def _reply(workflow: Workflow, message: str, books: Books, thread_id: str) -> Reply:
     try:
-        result = await workflow.run(message, thread_id=thread_id, context=books)
+        result = await workflow.run(message, thread_id=thread_id, context=books, state={SAVED: None})
         reply: Reply = result.output
     except Exception as error:  # whatever befalls one message, the others have their turn
         return Failed(f"{error} (thread {thread_id})")
-    return reply
+    booked: Entry | None = (result.state or {}).get(SAVED)
+    return booked if isinstance(reply, Entry) and booked is not None else reply  # as it is in the ledger
 
 
 def _summarise(messages: list[str], replies: list[Reply], books: Books) -> None:

@@ -13,7 +13,7 @@ from ..core.paths import memory_key
 from ..core.state import SharedState, StateWrite
 from .decide import Step, failure
 from .frame import Frame
-from .termination import Progress, gates_resolve
+from .termination import Progress, gates_resolve, told
 from .tools import DELEGATE
 from .unit import WorkflowUnit
 from .unitstate import Counters, Ending, UnitState
@@ -29,7 +29,8 @@ def policy_check(
 
     def check(_: Any) -> str | None:
         stop = policy(_progress(frame, counters, state, text, resolved=True))
-        return None if stop and stop.status == "done" else f"not accepted yet: {policy} does not hold"
+        holds = stop is not None and stop.status == "done"
+        return None if holds else f"not accepted yet: it must first hold that {told(policy)}"
 
     return check
 

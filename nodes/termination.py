@@ -165,3 +165,13 @@ def gates_resolve(policy: Policy | None) -> bool:
         and any(gates_resolve(part) for part in policy.policies)
         and not any(isinstance(part, Resolved) for part in policy.policies)
     )
+
+
+def told(policy: Policy) -> str:
+    """A policy as the model is told of it: what must hold besides `resolve`."""
+    if isinstance(policy, AllOf | AnyOf):
+        word = " and " if isinstance(policy, AllOf) else " or "
+        return word.join(told(part) for part in policy.policies if not isinstance(part, Resolved))
+    if isinstance(policy, Condition):
+        return str(getattr(policy.holds, "__name__", policy.holds)).replace("_", " ")
+    return repr(policy)

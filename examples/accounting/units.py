@@ -8,9 +8,22 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from plait import RouterFlow, Snapshot, ToolRuntime, Workflow, WorkflowUnit, step
+from plait import (
+    Condition,
+    Resolved,
+    RouterFlow,
+    SharedState,
+    Snapshot,
+    ToolRuntime,
+    Workflow,
+    WorkflowUnit,
+    step,
+)
 from plait.examples.accounting.ledger import Category, Currency, Entry, Item, Ledger, Money
 from plait.examples.accounting.reading import Unclear
+
+SAVED = "saved"
+"""The state key that holds the entry as it was booked; a run starts with None in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +44,18 @@ class Route(BaseModel):
 def save_entry(
     item: Item, amount: Money, currency: Currency, category: Category, date: dt.date, runtime: ToolRuntime
 ) -> str:
-    """Write one expense into the ledger."""
+    """Write one expense into the ledger. A message is booked once."""
+    if (booked := runtime.shared.get(SAVED)) is not None:
+        raise ValueError(f"this message is booked already: {booked}")
     entry = Entry(item=item, amount=amount, currency=currency, category=category, date=date)
     number = Ledger(_books(runtime.context).ledger).save(entry, text=str(runtime.snapshot.task))
+    runtime.shared.set(SAVED, entry)
     return f"Saved as entry {number}."
+
+
+def is_saved(state: SharedState) -> bool:
+    """Whether the message is in the ledger; until then `record` cannot resolve."""
+    return state.get(SAVED) is not None
 
 
 def classify_prompt(snapshot: Snapshot) -> str:
@@ -68,7 +89,12 @@ def not_understood(snapshot: Snapshot) -> Unclear:
 
 classify: WorkflowUnit[Route] = WorkflowUnit("classify", prompt=classify_prompt, output=Route)
 record: WorkflowUnit[Entry] = WorkflowUnit(
-    "record", prompt=record_prompt, output=Entry, tools=[save_entry], input_adapter=message_alone
+    "record",
+    prompt=record_prompt,
+    output=Entry,
+    tools=[save_entry],
+    input_adapter=message_alone,
+    termination=Resolved() & Condition(is_saved),
 )
 general: WorkflowUnit[str] = WorkflowUnit(
     "general", prompt=general_prompt, output=str, answer="text", input_adapter=message_alone
