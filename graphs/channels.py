@@ -98,7 +98,8 @@ class RootOutput(TypedDict, total=False):
 
 
 class Turn(TypedDict, total=False):
-    """The bookkeeping of one turn: its number and task, and what limits count from."""
+    """The bookkeeping of one turn: its number and task, what limits count from, and the `fault` of an
+    input that could not be taken, with which nothing runs."""
 
     number: int
     task: Any
@@ -107,6 +108,7 @@ class Turn(TypedDict, total=False):
     floor: dict[str, Any]
     definition: dict[str, str]
     bundle: str
+    fault: str
 
 
 class Ended(TypedDict, total=False):

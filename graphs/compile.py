@@ -125,6 +125,8 @@ def _runner(key: str, part: Any, place: Place) -> Runner:
 
 def _route(place: Place, last: str) -> Route:
     async def route(state: dict[str, Any], config: RunnableConfig) -> list[str]:
+        if (state.get("turn") or {}).get("fault"):
+            return [last]
         frame = await place.frame(state, config.get("configurable", {}).get(CONFIG_KEY_RUNTIME) or NO_RUNTIME)
         return [visit.key for visit in visits(place.flow, frame.snapshot)] or [last]
 

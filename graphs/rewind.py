@@ -22,7 +22,12 @@ def rewound(values: Mapping[str, Any]) -> dict[str, Any]:
     records = [StepRecord.from_plain(record) for record in values.get("steps", ())]
     spent = Usage.total(record.usage for record in records)
     turn = {**values["turn"], "started": time.time(), "floor": spent.to_plain()}
-    again = [record.to_plain() for record in _taken_up(records)]
+    taken = list(_taken_up(records))
+    if not any(record.kind != "flow" for record in taken):
+        # the flow failed, not a part of it: an unknown route, say; the part it names decides again
+        place = (values.get("ended") or {}).get("path")
+        taken += [record.rewound() for record in records if record.path == place and record.is_final]
+    again = [record.to_plain() for record in taken]
     return {"steps": again, "turn": turn, "outcome": "", "ended": {}, "rewind": True}
 
 

@@ -89,14 +89,21 @@ class RootPlace:
         return self._channels(fold(self.values(state), kept, self.bound.schema))
 
     def values(self, state: Mapping[str, Any]) -> Values:
-        """The shared state by scope; keys given from outside are checked and encoded here."""
+        """The shared state by scope, with the keys that were given from outside and may be kept."""
+        return self._checked(state)[0]
+
+    def _checked(self, state: Mapping[str, Any]) -> tuple[Values, str]:
+        """The shared state with what came from outside checked and encoded, and what was refused of it."""
         workflow = dict(state.get("state", {}))
         given = workflow.pop(GIVEN, {})
         values: Values = {**state.get("scopes", {}), "workflow": workflow}
-        shared = SharedState(values, schema=self.bound.schema)
+        shared, refused = SharedState(values, schema=self.bound.schema), []
         for key, value in given.items():
-            shared.set(key, value)
-        return fold(values, shared.writes, self.bound.schema)
+            try:
+                shared.set(key, value)
+            except PlaitError as error:
+                refused.append(str(error))
+        return fold(values, shared.writes, self.bound.schema), "; ".join(refused)
 
     def _channels(self, values: Values) -> dict[str, Any]:
         scopes = {name: dict(scope) for name, scope in values.items() if name != "workflow"}
@@ -123,6 +130,7 @@ class RootPlace:
             "started": time.time(),
             "definition": dict(self.bound.hashes),
             "bundle": self.bound.bundle,
+            "fault": self._checked(state)[1],
         }
         return {
             **self._cleared(state),
@@ -148,7 +156,8 @@ class RootPlace:
     async def finish(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> dict[str, Any]:
         """Write what the turn came to."""
         frame = await self.frame(state, runtime)
-        end = ending(self.flow, frame.snapshot)
+        fault = state["turn"].get("fault")
+        end = FlowEnd("failed", "invalid-state", fault) if fault else ending(self.flow, frame.snapshot)
         outcome = "done" if end.status == "skipped" else end.status  # a run in which nothing was left to do
         good = outcome in ("done", "partial")
         ended = {
