@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, get_args
 
 from ..core.codec import registry_of
 from ..core.errors import DefinitionError, Fault
-from ..core.paths import id_fault, join
 from ..core.ports import ModelResolver
 from ..core.roles import AdapterBinding
 from ..core.stateschema import StateSchema, state_schema
@@ -18,14 +17,12 @@ from ..core.usage import Limits
 from ..nodes.labels import Labels
 from ..nodes.plainrole import role_of
 from ..nodes.react import ReactRole
-from ..nodes.schema import output_schema
-from ..nodes.tools import toolset
 from ..nodes.unit import WorkflowUnit
+from .checks import definition_faults
 from .definition import bundle_hash, part_hashes
 from .enclosed import Enclosed
-from .flow import Flow
+from .flow import Flow, walk
 from .region import Region, Scheduling
-from .router import RouterFlow, declared_labels
 from .sequential import SequentialFlow
 
 
@@ -121,102 +118,8 @@ class Bound:
         return bundle_hash(self.hashes)
 
 
-def walk(part: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every part of a flow with its path, the flow itself first."""
-    yield path, part
-    if isinstance(part, Flow):
-        for key, child in part.parts.items():
-            yield from walk(child, part.place_of(key, path))
-
-
 def bind(flow: Any, binding: Binding) -> Bound:
     """Check the definition. Raises DefinitionError with every fault, before anything runs."""
-    faults = [
-        *_override_faults(flow, binding),
-        *_id_faults(flow),
-        *_same_id_faults(flow),
-        *_label_faults(flow),
-        *_tool_faults(flow),
-        *_model_faults(flow, binding),
-    ]
-    if faults:
+    if faults := definition_faults(flow, binding):
         raise DefinitionError(faults)
     return Bound(flow, binding)
-
-
-def _override_faults(flow: Any, binding: Binding) -> list[Fault]:
-    ids = {part.id for _, part in walk(flow) if isinstance(part, WorkflowUnit)}
-    unknown = sorted(set(binding.adapters.overrides) - ids)
-    return [Fault("", f"overrides name {name!r}, which is no unit of the flow") for name in unknown]
-
-
-def _id_faults(flow: Any) -> list[Fault]:
-    keys = [(path, key) for path, part in walk(flow) if isinstance(part, Flow) for key in part.parts]
-    bad = [(join(path, key), id_fault(key.partition("~")[0])) for path, key in keys]
-    named = [
-        (join(path, key), id_fault(key)) for path, part in walk(flow) for key in getattr(part, "handlers", ())
-    ]
-    return [Fault(path, fault) for path, fault in dict([*bad, *named]).items() if fault]
-
-
-def _same_id_faults(flow: Any) -> list[Fault]:
-    """One unit value may stand at several places; two different units may not share an id."""
-    seen: dict[str, WorkflowUnit[Any]] = {}
-    faults: list[Fault] = []
-    for path, part in walk(flow):
-        if not isinstance(part, WorkflowUnit):
-            continue
-        first = seen.setdefault(part.id, part)
-        if first is not part and first != part:
-            faults.append(
-                Fault(
-                    path, f"two different units have the id {part.id!r}; rename one, as with unit.with_(id=…)"
-                )
-            )
-    return faults
-
-
-def _label_faults(flow: Any) -> list[Fault]:
-    faults: list[Fault] = []
-    for path, part in walk(flow):
-        if (
-            not isinstance(part, RouterFlow)
-            or callable(part.route)
-            or not isinstance(part.router, WorkflowUnit)
-        ):
-            continue
-        labels = declared_labels(part.router.output, part.labels.key if part.labels else None)
-        unknown = sorted(set(labels or ()) - set(part.handlers)) if part.default is None else []
-        unreachable = sorted(set(part.handlers) - set(labels)) if labels else []
-        where = join(path, part.router_key)
-        if unknown:
-            faults.append(
-                Fault(where, f"routes without a handler: {', '.join(unknown)}; add handlers or default=")
-            )
-        if [key for key in unreachable if key != part.default]:
-            faults.append(Fault(where, f"handlers that no route names: {', '.join(unreachable)}"))
-    return faults
-
-
-def _tool_faults(flow: Any) -> list[Fault]:
-    """Tools that are none, two of one name, and names that the framework uses."""
-    faults: list[Fault] = []
-    for path, part in walk(flow):
-        if isinstance(part, WorkflowUnit) and not callable(part.tools):
-            try:
-                toolset(path or part.id, part.tools, None)
-            except DefinitionError as error:
-                faults.extend(error.faults)
-    return faults
-
-
-def _model_faults(flow: Any, binding: Binding) -> list[Fault]:
-    faults: list[Fault] = []
-    for path, part in walk(flow):
-        if isinstance(part, WorkflowUnit):
-            try:
-                binding.role(part)
-                output_schema(part.output)
-            except DefinitionError as error:
-                faults.extend(Fault(path or fault.path, fault.message) for fault in error.faults)
-    return faults

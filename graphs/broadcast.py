@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import combinations
 from typing import Any, ClassVar
 
 from ..core.conditions import Predicate
@@ -56,6 +57,10 @@ class BroadcastFlow(Region):
     @cached_property
     def parts(self) -> Mapping[str, Any]:
         return keyed(self.peers)
+
+    @property
+    def unordered(self) -> tuple[tuple[str, str], ...]:
+        return tuple(combinations(self.parts, 2))
 
     @property
     def edges(self) -> tuple[Edge, ...]:

@@ -19,7 +19,7 @@ from ..core.usage import Usage
 from ..nodes.frame import RunScope, current_run
 from .binding import Bound
 from .compile import ENTER, Graph
-from .result import CHANNELS, RunResult, question_from, result_from, unsaved
+from .result import CHANNELS, RunResult, questions_from, result_from, unsaved
 from .root import RootPlace
 
 SUPERSTEPS = 10_000
@@ -103,7 +103,7 @@ class Drive:
         return await self.graph.aget_state(self.full_config, subgraphs=subgraphs)
 
     async def questions(self) -> list[Question]:
-        return [question_from(item) for item in (await self.state()).interrupts]
+        return list(questions_from((await self.state()).interrupts))
 
     async def result(self) -> RunResult:
         """The last turn as its checkpoint tells it. Raises PlaitError for an unknown thread."""

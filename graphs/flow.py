@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -167,3 +167,11 @@ def end_of(record: StepRecord) -> FlowEnd:
         record.ends,
         record.metadata.get("accepted"),
     )
+
+
+def walk(part: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every part of a flow with its path, the flow itself first."""
+    yield path, part
+    if isinstance(part, Flow):
+        for key, child in part.parts.items():
+            yield from walk(child, part.place_of(key, path))

@@ -35,7 +35,7 @@ class LoopFlow(Flow):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "body", as_part(self.body))
-        if self.max_iterations < 1:
+        if not isinstance(self.max_iterations, int) or self.max_iterations < 1:
             raise DefinitionError(
                 [Fault(self.segment, f"max_iterations must be at least 1, got {self.max_iterations}")]
             )

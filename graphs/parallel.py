@@ -175,6 +175,10 @@ class MapFlow(_Beside):
             return join(path, key)
         return (path or key) if self.is_single else path
 
+    @property
+    def unordered(self) -> tuple[tuple[str, str], ...]:
+        return tuple((key, key) for key in self.branches)
+
     def steps(self, snapshot: Snapshot) -> tuple[Planned, ...]:
         opened = snapshot.record(self._opening_path(snapshot))
         items = () if opened is None or opened.output is None else opened.output

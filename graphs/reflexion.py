@@ -45,7 +45,7 @@ class ReflexionFlow(Flow):
     def __post_init__(self) -> None:
         for name in ("actor", "evaluator"):
             object.__setattr__(self, name, as_part(getattr(self, name)))
-        if self.max_iterations < 1:
+        if not isinstance(self.max_iterations, int) or self.max_iterations < 1:
             told = f"max_iterations must be at least 1, got {self.max_iterations}"
             raise DefinitionError([Fault(self.id or self.type, told)])
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any, ClassVar, Literal, get_args
 
 from ..core.bus import BusMessage
 from ..core.errors import DefinitionError, Fault
 from ..core.failure import failure_of
+from ..core.plans import ordered
 from ..core.records import StepRecord
 from ..core.snapshot import Input, Snapshot
 from .flow import Flow, FlowEnd, Visit, end_of
@@ -68,6 +70,15 @@ class Region(Flow):
     def needs(self) -> Mapping[str, tuple[str, ...]] | None:
         """The parts and what each waits for, by key, or None when that is decided at run time."""
         return None
+
+    @property
+    def unordered(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of parts that may run at the same time, as far as that is declared."""
+        needs = self.needs or {}
+        before: dict[str, set[str]] = {}
+        for key in ordered(needs):
+            before[key] = {*needs[key], *(far for need in needs[key] for far in before[need])}
+        return tuple((a, b) for a, b in combinations(needs, 2) if a not in before[b] and b not in before[a])
 
     def next(self, snapshot: Snapshot) -> tuple[Visit, ...]:
         if self.is_stopped(snapshot):

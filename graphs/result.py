@@ -78,7 +78,7 @@ def result_from(
     records = [StepRecord.from_plain(record, types) for record in values.get("steps", ())]
     ended: Any = values.get("ended") or {}
     outcome: Any = values.get("outcome") or "cancelled"
-    questions = tuple(question_from(item) for item in interrupts)
+    questions = questions_from(interrupts)
     state = SharedState(RootPlace(bound.root, bound).values(values), schema=bound.schema, writable=False)
     key = f"output of {ended.get('path') or 'the run'}"
     return RunResult(
@@ -121,9 +121,23 @@ def _whole(record: StepRecord, records: Sequence[StepRecord]) -> StepRecord:
     return replace(record, tool_calls=(*calls, *record.tool_calls)) if calls else record
 
 
-def question_from(interrupt: Any) -> Question:
-    """LangGraph's interrupt as a question; `ask` wraps its question with where it was asked."""
+def questions_from(interrupts: Iterable[Any]) -> tuple[Question, ...]:
+    """LangGraph's interrupts as questions: by path, those of one reply in the order of its calls."""
+    return tuple(_question(item) for item in sorted(interrupts, key=_order))
+
+
+def _is_ask(value: Any) -> bool:
+    """Whether an interrupt comes from `ask`, which says where it was asked."""
+    return isinstance(value, Mapping) and set(value) == {"path", "place", "question"}
+
+
+def _order(interrupt: Any) -> tuple[str, int]:
     value = interrupt.value
-    if isinstance(value, Mapping) and set(value) == {"path", "question"}:
+    return (value["path"], value["place"]) if _is_ask(value) else ("", 0)
+
+
+def _question(interrupt: Any) -> Question:
+    value = interrupt.value
+    if _is_ask(value):
         return Question(interrupt.id, value["path"], value["question"])
     return Question(interrupt.id, "", value)

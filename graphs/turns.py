@@ -15,7 +15,7 @@ from .binding import Bound
 from .compile import ENTER
 from .drive import Drive
 from .kept import check_state, check_values
-from .result import question_from
+from .result import questions_from
 from .rewind import check_definition, rewound
 
 UNSET: Any = object()
@@ -68,7 +68,7 @@ def check_given(bound: Bound, state: Mapping[str, Any] | None) -> None:
 async def check_new_turn(drive: Drive, *, abandon: bool) -> None:
     """Raise what keeps a thread from a new turn: ThreadPaused unless `abandon`, or ClassChanged."""
     state = await drive.state()
-    questions = [question_from(item) for item in state.interrupts]
+    questions = questions_from(state.interrupts)
     if questions and not abandon:
         raise ThreadPaused(drive.thread_id, questions)
     check_state(drive.bound, state.values)
@@ -84,7 +84,7 @@ async def continuation(drive: Drive, answers: Any) -> Any:
         raise NothingToResume(f"thread {drive.thread_id!r} has not run anything yet")
     check_values(drive.bound, state)
     check_definition(drive.bound, drive.thread_id, state)
-    questions = [question_from(item) for item in state.interrupts]
+    questions = questions_from(state.interrupts)
     if questions:
         return Command(resume=_answers(drive.thread_id, questions, answers))
     if state.tasks:  # not `next`: a step that is done, but lost the checkpoint after it, is not in there

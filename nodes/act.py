@@ -23,6 +23,7 @@ from ..core.usage import Breach
 from .answers import parse_json_text
 from .callrecords import keep_full_text
 from .calls import Call
+from .clashes import without_clashes
 from .decide import Step, after_calls, done, failure, judge
 from .ending import checked
 from .frame import Frame
@@ -178,7 +179,8 @@ class _Calls:
                 GraphInterrupt(()) if pauses else next(e for e in raised if not isinstance(e, GraphInterrupt))
             )
         plain = (result for result in finished if not isinstance(result, BaseException))
-        return [CallResult.from_plain(result, self._types) for result in plain]
+        results = [CallResult.from_plain(result, self._types) for result in plain]
+        return without_clashes(results, self._frame.snapshot.schema)
 
     async def _in_order(self, calls: Sequence[Call], tools: Mapping[str, UnitTool]) -> list[CallResult]:
         """One call after the other; each sees what those before it wrote."""

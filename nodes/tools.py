@@ -95,7 +95,15 @@ class ToolRuntime(LangGraphToolRuntime[ContextT, StateT]):
 
         The tool starts again from its first line then, so ask before any effect.
         """
-        return interrupt({"path": self.snapshot.path, "question": question})
+        return interrupt({"path": self.snapshot.path, "place": self._place, "question": question})
+
+    @property
+    def _place(self) -> int:
+        """The place of this call among the calls of its reply, from 1."""
+        messages = self.state.get("messages", ()) if isinstance(self.state, Mapping) else ()
+        reply = next((m for m in reversed(messages) if m.type == "ai"), None)
+        ids = [call["id"] for call in getattr(reply, "tool_calls", ())]
+        return ids.index(self.tool_call_id) + 1 if self.tool_call_id in ids else 1
 
     def publish(self, message: BusMessage) -> None:
         """Put `message` on the bus when this call is recorded."""

@@ -43,6 +43,8 @@ class WorkflowUnit(Part, Generic[T]):
     `resolve_attempts` invalid `resolve` calls, `reminders` for replies without a call,
     `reply_attempts` cut or unreadable replies in a row, `max_rounds` model replies in all.
     `output_cap` is the length in characters that a tool result may have in the transcript.
+    `writes` and `reads` say which shared keys its tools and adapters use, so that it can be checked
+    before the run that nobody writes one at the same time and that somebody has written it before.
     `strict_alternation` sends adjacent user messages as one, for servers that refuse them.
 
     >>> unit = WorkflowUnit("classify", prompt="Decide.", output=str)
@@ -81,8 +83,13 @@ class WorkflowUnit(Part, Generic[T]):
     force_last_round: bool = False
     salvage: Any = None
     description: str = ""
+    writes: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        for name in ("writes", "reads"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
         if not callable(self.tools):
             object.__setattr__(self, "tools", _prepared(self.tools, self.tool_handler))
         if faults := tuple(_faults(self)):

@@ -1,4 +1,4 @@
-"""What a round may not do again: bind its tools, trace its edges, write out its runtime, search its transcript."""
+"""What a round may not do again: bind its tools, trace its edges, write out its runtime."""
 
 from __future__ import annotations
 
