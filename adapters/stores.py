@@ -31,8 +31,8 @@ def check_url(given: Any, what: str) -> None:
     if isinstance(given, str):
         known = given == "memory" or given.startswith(POSTGRES) or bool(_sqlite_path(given))
     if type(given).__name__ in SYNC_ONLY:
-        told = f"{type(given).__name__} has no async methods; give its async form (such as AsyncSqliteSaver) or a URL"
-        raise DefinitionError(f"{what}: {told}")
+        told = "has no async methods; give its async form (such as AsyncSqliteSaver) or a URL"
+        raise DefinitionError(f"{what}: {type(given).__name__} {told}")
     if not known:
         raise DefinitionError(
             f"{what}={given!r}: give 'memory', 'sqlite:///FILE' (such as 'sqlite:///runs.db'), "

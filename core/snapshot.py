@@ -8,6 +8,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from .bookkeeping import Scopes
 from .delta import Delta, Transcripts, by_id
 from .paths import is_below, memory_key
 from .records import StepRecord
@@ -112,4 +113,4 @@ class Snapshot:
 
     def values_with_outputs(self) -> Values:
         outputs = {step.path: step.stored.plain for step in self.steps if step.status in ("done", "partial")}
-        return {**self.values, "outputs": outputs}
+        return Scopes({**self.values, "outputs": outputs}, self.steps)

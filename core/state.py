@@ -2,7 +2,8 @@
 
 Scopes: `workflow` (this workflow's keys, kept on the thread), `unit` (one unit's own, kept on the
 thread), `session` (every workflow of the thread), `global` (every thread, in the store), and
-`outputs` (this turn's outputs by path, written by the framework only).
+`outputs` (this turn's outputs by path) and `flow:PATH` (what a flow keeps account of), which nobody
+writes: they are read from the records.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Operation = Literal["set", "merge", "delete"]
 Values = Mapping[str, Mapping[str, Any]]
 """Plain values by scope and key."""
 
-READ_ONLY = ("outputs",)
+READ_ONLY = ("outputs", "flow:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,10 @@ def fold(values: Values, writes: Iterable[StateWrite], schema: StateSchema = UNT
     folded: dict[str, Mapping[str, Any]] = dict(values)
     for write in writes:
         scope = dict(folded.get(write.scope, {}))
+        old = scope.get(write.key, schema.start(write.key)) if write.operation == "merge" else None
         if write.operation == "delete":
             scope.pop(write.key, None)
-        elif write.operation == "merge" and (old := scope.get(write.key, schema.start(write.key))) is not None:
+        elif old is not None:
             scope[write.key] = schema.merged(write.key, old, write.value)
         else:
             scope[write.key] = write.value
@@ -169,7 +171,7 @@ class SharedState:
     def _check_writable(self, key: str) -> None:
         if not isinstance(key, str) or not key:
             raise PlaitError(f"a state key must be a non-empty text, not {key!r}")
-        if self._scope in READ_ONLY or not self._writable:
+        if self._scope.startswith(READ_ONLY) or not self._writable:
             raise PlaitError(f"state scope {self._scope!r} cannot be written here (key {key!r})")
 
 

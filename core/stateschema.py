@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cached_property
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NotRequired, Required, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from typing_extensions import NotRequired, ReadOnly, Required
+from pydantic.fields import FieldInfo
+from typing_extensions import ReadOnly
 
 from .codec import decode, encode, registry_of
 from .errors import PlaitError
@@ -64,7 +65,8 @@ class StateSchema:
         except PlaitError:
             raise
         except Exception as error:
-            raise PlaitError(f"state key {key!r}: its reducer raised {type(error).__name__}: {error}") from error
+            told = f"state key {key!r}: its reducer raised {type(error).__name__}: {error}"
+            raise PlaitError(told) from error
         return encode(self.validated(key, reduced), key, self.types)
 
     def start(self, key: str) -> Any:
@@ -115,14 +117,18 @@ def _hints_of(source: type) -> dict[str, Any]:
     Raises PlaitError for a type that cannot be resolved.
     """
     if issubclass(source, BaseModel):
-        infos = source.model_fields.items()
-        return {key: Annotated[(i.annotation, *i.metadata)] if i.metadata else i.annotation for key, i in infos}
+        return {key: _annotated(info) for key, info in source.model_fields.items()}
     try:
         hints = get_type_hints(source, include_extras=True)
     except NameError as error:
         raise PlaitError(f"state {source.__name__}: {error}; declare its types at module level") from error
     declared = [f.name for f in fields(source)] if is_dataclass(source) else list(hints)
     return {key: _unmarked(hints[key]) for key in declared}
+
+
+def _annotated(info: FieldInfo) -> Any:
+    """A pydantic field's type with what stands beside it: constraints, and a reducer."""
+    return Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
 
 
 def _unmarked(hint: Any) -> Any:

@@ -10,7 +10,6 @@ from ..nodes.schema import output_schema
 from ..nodes.tools import DELEGATE, toolset
 from ..nodes.unit import WorkflowUnit
 from .declared import key_faults
-from ..nodes.tools import DELEGATE
 from .flow import Flow, walk
 from .router import RouterFlow, declared_labels
 

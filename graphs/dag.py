@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
+from ..core.bookkeeping import Role
 from ..core.conditions import Predicate
 from ..core.errors import DefinitionError, Fault
 from ..core.plans import Plan, cycle, plan_fault
@@ -125,6 +126,9 @@ class DAGFlow(Flow):
 
     def place_of(self, key: str, path: str) -> str:
         return path if key == self.region_key else super().place_of(key, path)
+
+    def role_of(self, key: str) -> Role | None:
+        return "planner" if key == self.planner_key else None
 
     def reading(self, key: str) -> Labels | None:
         is_planned = key == self.planner_key and self.dependencies is None

@@ -37,9 +37,8 @@ def bundle_hash(hashes: Mapping[str, str]) -> str:
 
 def digest(content: Any) -> str:
     """A short hash that is the same in every process."""
-    return sha256(json.dumps(content, sort_keys=True, default=_constant).encode("utf-8", "replace")).hexdigest()[
-        :16
-    ]
+    written = json.dumps(content, sort_keys=True, default=_constant)
+    return sha256(written.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _content(part: Any) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
+from ..core.bookkeeping import Role
 from ..core.errors import DefinitionError, Fault
 from ..core.paths import join
 from ..core.snapshot import Snapshot
@@ -57,6 +58,9 @@ class DelegationFlow(Flow):
         asked = [Edge(first, key, "delegates") for key in self.specialists]
         answered = [Edge(key, first) for key in self.specialists]
         return (Edge(START, first), *asked, *answered, Edge(first, END))
+
+    def role_of(self, key: str) -> Role | None:
+        return "orchestrator" if key == self.orchestrator_key else None
 
     def delegates_of(self, key: str) -> tuple[str, ...]:
         """The members that the member `key` may delegate to."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
+from ..core.bookkeeping import Role
 from ..core.paths import join, pass_of
 from ..core.plans import Plan, PlanStep, ordered
 from ..core.records import StepRecord
@@ -44,6 +45,9 @@ class Executors(Region):
         edges = [Edge(need, key) for key, needed in needs.items() for need in needed or (START,)]
         needed = {need for needs_of in needs.values() for need in needs_of}
         return (*edges, *(Edge(key, END) for key in needs if key not in needed))
+
+    def role_of(self, key: str) -> Role | None:
+        return "aggregator" if key == self.aggregator_key else None
 
     def plan(self, snapshot: Snapshot) -> tuple[Planned, ...]:
         steps = self._planned(snapshot) if self.dependencies is None else self._declared(snapshot)

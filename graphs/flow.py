@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
+from ..core.bookkeeping import Role
 from ..core.bus import BusMessage
 from ..core.conditions import Predicate
 from ..core.outcome import Reason, Status
@@ -25,7 +26,8 @@ class Visit:
     """One part to run now: its key in the flow, the path it runs at, and what it is given.
 
     `task` replaces the turn's task for the part; `blocked` says why it is skipped instead; it is
-    `unsure` when something failed that it was told of, so that a resume runs it again; the `messages` are published on the bus before it, and its output after it when it `announces`.
+    `unsure` when something failed that it was told of, so that a resume runs it again; the `messages`
+    are published on the bus before it, and its output after it when it `announces`.
     """
 
     key: str
@@ -111,6 +113,10 @@ class Flow(Part):
 
     def reading(self, key: str) -> Labels | None:
         """How the output of the unit `key` is read while it may still be asked again."""
+        return None
+
+    def role_of(self, key: str) -> Role | None:
+        """What the part `key` is to this flow, when its records are to say so."""
         return None
 
     def place_of(self, key: str, path: str) -> str:

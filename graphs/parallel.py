@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
+from ..core.bookkeeping import Role
 from ..core.conditions import field as output_field
 from ..core.errors import DefinitionError, Fault, RunError, ValueRefused
 from ..core.paths import join
@@ -44,6 +45,9 @@ class _Beside(Region):
     def branches(self) -> Mapping[str, Any]:
         """The parts that run side by side, by key."""
         raise TypeError(f"{type(self).__name__} must define branches")
+
+    def role_of(self, key: str) -> Role | None:
+        return "aggregator" if key == self.reducer_key else None
 
     def steps(self, snapshot: Snapshot) -> tuple[Planned, ...]:
         """The plan without the reducer."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 
+from ..core.bookkeeping import Role
 from ..core.codec_classes import hints_of
 from ..core.errors import DefinitionError, Fault
 from ..core.records import StepRecord
@@ -80,6 +81,9 @@ class RouterFlow(Flow):
             return Labels(tuple(self.handlers), "value", self.default, from_text=True)
         field = self.route or _route_field(part.output)
         return Labels(tuple(self.handlers), field, self.default) if field else None
+
+    def role_of(self, key: str) -> Role | None:
+        return "handler" if key in self.handlers else None
 
     def reading(self, key: str) -> Labels | None:
         return self.labels if key == self.router_key else None

@@ -26,8 +26,8 @@ def without_clashes(results: Sequence[CallResult], schema: StateSchema) -> list[
 def _refused(result: CallResult, keys: Sequence[str]) -> CallResult:
     names = ", ".join(repr(key) for key in keys)
     told = (
-        f"{result.message.name} ran, but what it wrote into state is not kept: another call of this reply wrote "
-        f"{names} too. Its result was: {result.message.text}"
+        f"{result.message.name} ran, but what it wrote into state is not kept: another call of this reply "
+        f"wrote {names} too. Its result was: {result.message.text}"
     )
     message = result.message.model_copy(update={"content": told, "status": "error"})
     return replace(result, message=message, writes=())

@@ -97,7 +97,9 @@ class ReactRole:
     def tools(self, snapshot: Snapshot) -> Toolset:
         """The unit's tools; the same for every request of one run of the unit."""
         given = self.unit.tools
-        return self._static_tools if not callable(given) else self._toolset(tuple(called("tools=", given, snapshot)))
+        if not callable(given):
+            return self._static_tools
+        return self._toolset(tuple(called("tools=", given, snapshot)))
 
     def call(self, tools: Toolset, tool_choice: str | None, *, bare: bool = False) -> ModelCall:
         """The model with `tools` bound; `bare` offers none."""
