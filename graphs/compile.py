@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -14,6 +15,7 @@ from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
+from ..core.bookkeeping import Role
 from ..nodes.frame import Frame
 from ..nodes.route import untraced_in_config
 from ..nodes.unit import WorkflowUnit
@@ -22,7 +24,7 @@ from .binding import Bound
 from .channels import FlowState, RootInput, RootOutput, RootState
 from .delegate import delegating
 from .delegation import DelegationFlow
-from .flow import END, START
+from .flow import END, START, Flow
 from .nodes import InnerPlace, Place, part_node
 from .region import Region
 from .root import RootPlace
@@ -106,8 +108,13 @@ def _runners(place: Place) -> dict[str, Runner]:
     for key, part in flow.parts.items():
         is_delegating = isinstance(flow, DelegationFlow) and bool(flow.delegates_of(key))
         made = delegating(flow, key, runners) if is_delegating else part
-        runners[key] = _runner(key, made, place)
+        runners[key] = replace(_runner(key, made, place), role=_role_of(flow, key))
     return runners
+
+
+def _role_of(flow: Any, key: str) -> Role | None:
+    """What a part is to its flow; a flow of the user's own need not say."""
+    return flow.role_of(key) if isinstance(flow, Flow) else None
 
 
 def _runner(key: str, part: Any, place: Place) -> Runner:

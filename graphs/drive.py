@@ -12,15 +12,20 @@ from uuid import uuid4
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
 
+from ..core.bookkeeping import FLOW_SCOPE, Scopes
 from ..core.errors import PlaitError, RunError
+from ..core.plain import delta_from
 from ..core.ports import EMPTY_PLANE, Emit, Plane, Publish, Question
-from ..core.state import SharedState, scope_key
+from ..core.state import SharedState
 from ..core.usage import Usage
 from ..nodes.frame import RunScope, current_run
 from .binding import Bound
 from .compile import ENTER, Graph
 from .result import CHANNELS, RunResult, questions_from, result_from, unsaved
-from .root import RootPlace
+from .root import RootPlace, global_values
+
+SCOPES = ("workflow", "session", "global")
+"""The scopes of the shared state that a thread can be asked for, beside a unit's own."""
 
 SUPERSTEPS = 10_000
 """Supersteps of the root; flows have bounds of their own, so this is a last resort."""
@@ -125,8 +130,17 @@ class Drive:
             return RunResult(self.thread_id, "cancelled")
 
     async def shared(self, scope: str) -> dict[str, Any]:
-        values = RootPlace(self.bound.root, self.bound).values((await self.state()).values)
-        state = SharedState(values, schema=self.bound.schema, scope=scope_key(scope, ""), writable=False)
+        """One scope of the shared state. Raises PlaitError for a scope that there is not."""
+        if scope not in SCOPES and not scope.startswith(("unit:", FLOW_SCOPE)):
+            raise PlaitError(
+                f"there is no state scope {scope!r}; there are {', '.join(SCOPES)} 'unit:<path>' and 'flow:<path>'"
+            )
+        channels = (await self.state()).values
+        done = delta_from({"steps": channels.get("steps", ())}, self.bound.schema.types)
+        values = Scopes(RootPlace(self.bound.root, self.bound).values(channels), done.steps)
+        if self.graph.store is not None:
+            values["global"] = await global_values(self.graph.store)
+        state = SharedState(values, schema=self.bound.schema, scope=scope, writable=False)
         return state.snapshot()
 
     async def history(self, limit: int | None) -> list[Any]:

@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
 from langgraph.types import Overwrite
 
 from ..core.delta import Delta
@@ -45,7 +46,7 @@ class RootPlace:
     bound: Bound
 
     async def frame(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> Frame:
-        snapshot = self.snapshot(state, runtime.context, await _global_values(runtime))
+        snapshot = self.snapshot(state, runtime.context, await global_values(runtime.store))
         turn: Turn = state["turn"]
         spent = snapshot.usage - Usage.from_plain(turn.get("floor"))
         scope = current_run.get()
@@ -186,10 +187,11 @@ def _thread_id() -> str:
     return str(get_config().get("configurable", {}).get("thread_id") or "")
 
 
-async def _global_values(runtime: Runtime[Any]) -> dict[str, Any]:
-    if runtime.store is None:
+async def global_values(store: BaseStore | None) -> dict[str, Any]:
+    """The plain values of the `global` scope; none without a store."""
+    if store is None:
         return {}
-    items = await runtime.store.asearch(GLOBAL_NAMESPACE, limit=GLOBAL_KEYS)
+    items = await store.asearch(GLOBAL_NAMESPACE, limit=GLOBAL_KEYS)
     return {item.key: item.value["value"] for item in items}
 
 

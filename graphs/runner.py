@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from langgraph.func import task
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
+from ..core.bookkeeping import ROLE, Role
 from ..core.bus import Broadcast, BusMessage
 from ..core.delta import Delta
 from ..core.errors import RunError
@@ -37,6 +38,7 @@ class Runner:
     part: Any
     run: RunPart
     graph: Graph | None = None
+    role: Role | None = None
 
     async def visit(self, visit: Visit, frame: Frame, runtime: Runtime[Any], graph: Graph | None) -> Delta:
         """Run the part as `visit` says, or record why it was left out.
@@ -54,7 +56,8 @@ class Runner:
         for message in visit.messages:
             frame.run.publish(message)
         delta = await self.run(here.at(here.snapshot, _meter(self.part, here)), runtime, graph)
-        delta = _unsure(delta, visit.path) if visit.unsure else delta
+        noted = {**({"unsure": True} if visit.unsure else {}), **({ROLE: self.role} if self.role else {})}
+        delta = _noted(delta, visit.path, noted) if noted else delta
         frame.run.resumed = False
         frame.run.records.update((record.id, record) for record in delta.steps)
         said = _broadcast(delta, here) if visit.announces else ()
@@ -69,10 +72,9 @@ class Runner:
         return StepRecord(path, str(name), kind, status, message=why, **fields)
 
 
-def _unsure(delta: Delta, path: str) -> Delta:
-    steps = (
-        replace(s, metadata={**s.metadata, "unsure": True}) if s.path == path else s for s in delta.steps
-    )
+def _noted(delta: Delta, path: str, noted: Mapping[str, Any]) -> Delta:
+    """The same, with more in the metadata of the record at `path`."""
+    steps = (replace(s, metadata={**s.metadata, **noted}) if s.path == path else s for s in delta.steps)
     return replace(delta, steps=tuple(steps))
 
 

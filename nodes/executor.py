@@ -16,6 +16,7 @@ from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp, GraphRecursionError
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
+from langgraph.types import RetryPolicy
 
 from ..core.codec import registry_of
 from ..core.errors import PlaitError, RunError, ValueRefused
@@ -25,6 +26,7 @@ from ..core.stored import Stored
 from ..core.usage import Usage
 from .execution import Execution, GraphRole
 from .frame import Frame
+from .retries import is_transient, pause_s
 from .spending import Spending, spent_by, with_spending
 from .unit import WorkflowUnit
 from .userconfig import in_config, user_config
@@ -66,7 +68,7 @@ async def execute_function(
     config = _foreign_config(unit, frame, runtime, spending)
 
     async def run() -> Execution:
-        output = await in_config(config, role, thread_context(frame.snapshot))
+        output = await _tried(unit.retry, lambda: in_config(config, role, thread_context(frame.snapshot)))
         stored = Stored.of(output, f"output of {frame.snapshot.path}", registry_of(unit.output))
         return Execution(stored=stored, text=output if isinstance(output, str) else "")
 
@@ -97,6 +99,22 @@ async def _spent_before(graph: Graph, entered: Any) -> Usage | None:
 def _messages(values: Any) -> list[BaseMessage]:
     held = values.get("messages", ()) if isinstance(values, Mapping) else ()
     return [message for message in held if isinstance(message, BaseMessage)]
+
+
+async def _tried(policy: RetryPolicy | None, call: Callable[[], Awaitable[Any]]) -> Any:
+    """What `call` gives, tried again as the unit's retry policy says."""
+    attempt = 1
+    while True:
+        try:
+            return await call()
+        except (GraphBubbleUp, PlaitError):
+            raise
+        except Exception as error:
+            status = getattr(error, "status_code", None)
+            if policy is None or attempt >= policy.max_attempts or not is_transient(error, status, policy):
+                raise
+            await asyncio.sleep(pause_s(error, policy, attempt))
+        attempt += 1
 
 
 async def _foreign(work: Any, frame: Frame, spending: Spending) -> Execution:
