@@ -1,6 +1,7 @@
 # make demo    run the accounting router, with no key and no server
 # make test    run the tests
 # make check   lint, types, architecture, tests
+# make bench   Plait beside LangGraph by hand, in about five minutes; make bench-quick in one
 # make aimock  a second model server for tests/wire, where there is Node 20; without it those tests are skipped
 # make clean   back to a fresh clone
 #
@@ -22,7 +23,7 @@ ifneq ($(fits),yes)
 .PHONY: $(MADE)
 endif
 
-.PHONY: help demo test check lint types architecture aimock clean
+.PHONY: help demo test check lint types architecture bench bench-quick aimock clean
 .NOTPARALLEL:
 
 help:
@@ -51,6 +52,12 @@ types: $(VENV)/.dev
 
 architecture: $(VENV)/.test
 	@$(BIN)/python -P -m pytest -q tests/test_architecture.py
+
+bench: $(VENV)/.base
+	@$(BIN)/python -P -m plait.benchmarks $(ARGS)
+
+bench-quick: $(VENV)/.base
+	@$(BIN)/python -P -m plait.benchmarks --quick $(ARGS)
 
 AIMOCK := build/aimock
 aimock: $(AIMOCK)/.made
