@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import re
 import sys
 from collections.abc import AsyncIterator, Sequence
@@ -16,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from plait import RouterFlow, RunError, ToolRuntime, Workflow, WorkflowUnit
+from plait.examples.models import chosen_model
 from plait.testing import Request, ScriptedModel, call, text
 
 DEMO = Path(__file__).parent / "data" / "chat.txt"
-DEFAULT_MODEL = "gpt-5-mini"
-NO_KEY = "No OPENAI_API_KEY: running on the embedded scripted model, which answers by fixed rules."
 
 
 def keep(note: str, runtime: ToolRuntime) -> str:
@@ -75,16 +73,6 @@ def scripted_model(delay_s: float = 0.0) -> ScriptedModel:
     return ScriptedModel(script, delay_s=lambda request: 0.0 if request.unit == "route" else delay_s)
 
 
-def chosen_model(delay_s: float = 0.0) -> tuple[Any, str]:
-    """The model to run on, real when there is a key for it, and the line that says so."""
-    if not os.environ.get("OPENAI_API_KEY"):
-        return scripted_model(delay_s), NO_KEY
-    from langchain_openai import ChatOpenAI
-
-    name = os.environ.get("OPENAI_MODEL") or DEFAULT_MODEL
-    return ChatOpenAI(model=name, base_url=os.environ.get("OPENAI_BASE_URL") or None), f"Running on {name}."
-
-
 def _route(request: Request) -> Any:
     if re.match(r"remember|记住", request.user, re.IGNORECASE):
         return call("resolve", value="note")
@@ -117,7 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--checkpointer", default="memory", help="where it is kept, as in sqlite:///chat.db")
     parser.add_argument("--thread", default="me", help="whose conversation it is")
     args = parser.parse_args(argv)
-    model, notice = chosen_model()
+    model, notice = chosen_model(scripted_model)
     print(notice, flush=True)
     source = DEMO if args.demo else args.file
     given = source.read_text(encoding="utf-8-sig").splitlines() if source else None

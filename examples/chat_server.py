@@ -23,7 +23,8 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from plait import Event, MissingExtra, PlaitError, Run, RunError, RunResult, Workflow
-from plait.examples.chat import chat_workflow, chosen_model
+from plait.examples.chat import chat_workflow, scripted_model
+from plait.examples.models import chosen_model
 
 HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
@@ -170,7 +171,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         import uvicorn
     except ModuleNotFoundError as error:
         raise MissingExtra("uvicorn", "examples") from error
-    model, notice = chosen_model(args.delay)
+    model, notice = chosen_model(lambda: scripted_model(args.delay))
     print(notice, flush=True)
     app = create_app(chat_workflow(model, checkpointer=args.checkpointer))
     uvicorn.run(cast(Any, app), host=args.host, port=args.port, log_level="warning")

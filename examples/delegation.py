@@ -6,19 +6,16 @@ writes it down as code, a critic tries it on a known example, again and again un
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import re
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, Field
 
-from plait import DelegationFlow, PlaitError, ReflexionFlow, RunResult, Workflow, WorkflowUnit, field
+from plait import DelegationFlow, ReflexionFlow, RunResult, Workflow, WorkflowUnit, field
 from plait.examples.arithmetic import evaluate, written
-from plait.examples.models import chosen_model
+from plait.examples.command import Command
 from plait.testing import Request, ScriptedModel, call
 from plait.testing.replies import Call, Reply
 
@@ -142,32 +139,23 @@ def scripted_model() -> ScriptedModel:
     return ScriptedModel(SCRIPT)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    parser = argparse.ArgumentParser(
-        prog="delegation",
-        description="Work something out by a formula.",
-        epilog="With OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL) a real model does the work.",
-    )
-    parser.add_argument("task", nargs="?", default=DEMO, help=f"(default: {DEMO})")
-    args = parser.parse_args(argv)
-    model, notice = chosen_model(scripted_model)
-    print(notice, flush=True)
-    try:
-        result = asyncio.run(delegating_workflow(model).run(args.task))
-    except PlaitError as error:
-        print(f"No answer: {error}", file=sys.stderr)
-        return 1
-    _print(result)
-    return 0
-
-
 def _print(result: RunResult) -> None:
     for step in result.steps:
         print(
             f"  {step.status:<8} {step.path}{f', asked by {step.delegated_by}' if step.delegated_by else ''}"
         )
     print(f"\n{result.output}")
+
+
+main = Command(
+    "delegation",
+    "Work something out by a formula.",
+    "task",
+    DEMO,
+    scripted_model,
+    delegating_workflow,
+    _print,
+).main
 
 
 if __name__ == "__main__":

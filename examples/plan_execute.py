@@ -6,17 +6,14 @@ specialist does which step, and what waits for what; a writer puts the results t
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import datetime as dt
 import re
 import sys
-from collections.abc import Sequence
 from typing import Any
 
-from plait import DAGFlow, PlaitError, RouterFlow, RunResult, Workflow, WorkflowUnit
+from plait import DAGFlow, RouterFlow, RunResult, Workflow, WorkflowUnit
 from plait.examples.arithmetic import evaluate, written
-from plait.examples.models import chosen_model
+from plait.examples.command import Command
 from plait.testing import Request, ScriptedModel, call, text
 from plait.testing.replies import Call, Reply
 
@@ -148,31 +145,22 @@ def _write(request: Request) -> Reply:
     return text("\n".join(lines))
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    parser = argparse.ArgumentParser(
-        prog="plan_execute",
-        description="Answer questions about numbers, lengths, weights and dates.",
-        epilog="With OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL) a real model does the work.",
-    )
-    parser.add_argument("question", nargs="?", default=DEMO, help=f"(default: {DEMO})")
-    args = parser.parse_args(argv)
-    model, notice = chosen_model(scripted_model)
-    print(notice, flush=True)
-    try:
-        result = asyncio.run(answering_workflow(model).run(args.question))
-    except PlaitError as error:
-        print(f"No answer: {error}", file=sys.stderr)
-        return 1
-    _print(result)
-    return 0
-
-
 def _print(result: RunResult) -> None:
     for step in result.steps:
         made = ", ".join(f"{one.name} {dict(one.args)}" for one in step.tool_calls if one.name != "resolve")
         print(f"  {step.status:<8} {step.path}{f'  {made}' if made else ''}")
     print(f"\n{result.output}")
+
+
+main = Command(
+    "plan_execute",
+    "Answer questions about numbers, lengths, weights and dates.",
+    "question",
+    DEMO,
+    scripted_model,
+    answering_workflow,
+    _print,
+).main
 
 
 if __name__ == "__main__":

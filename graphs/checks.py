@@ -92,7 +92,8 @@ def _tool_faults(flow: Any) -> list[Fault]:
                 faults.extend(error.faults)
                 continue
             taken = (name for name in names if name.startswith(DELEGATE))
-            faults += [Fault(path or part.id, f"tool {name!r} has a name that the framework uses") for name in taken]
+            told = "tool {!r} has a name that the framework uses"
+            faults += [Fault(path or part.id, told.format(name)) for name in taken]
     return faults
 
 

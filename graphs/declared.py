@@ -68,8 +68,8 @@ def _read_faults(part: Any, path: str, known: frozenset[str], schema: StateSchem
     if isinstance(part, WorkflowUnit):
         for key in part.reads:
             if key not in known:
-                told = f"reads the state key {key!r}, which nothing before it writes; declare writes= or state="
-                yield Fault(path or part.id, told)
+                told = f"reads the state key {key!r}, which nothing before it writes"
+                yield Fault(path or part.id, f"{told}; declare writes= or state=")
     if not isinstance(part, Flow):
         return
     before = _before(part)
@@ -85,7 +85,7 @@ def _before(flow: Any) -> Mapping[str, set[str]]:
         if edge.source in sources and edge.target in sources:
             sources[edge.target].add(edge.source)
     for through in sources:
-        for key, found in sources.items():
+        for found in sources.values():
             if through in found:
                 found |= sources[through]
     return sources

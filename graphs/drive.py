@@ -133,7 +133,8 @@ class Drive:
         """One scope of the shared state. Raises PlaitError for a scope that there is not."""
         if scope not in SCOPES and not scope.startswith(("unit:", FLOW_SCOPE)):
             raise PlaitError(
-                f"there is no state scope {scope!r}; there are {', '.join(SCOPES)} 'unit:<path>' and 'flow:<path>'"
+                f"there is no state scope {scope!r}; "
+                f"there are {', '.join(SCOPES)}, 'unit:<path>' and 'flow:<path>'"
             )
         channels = (await self.state()).values
         done = delta_from({"steps": channels.get("steps", ())}, self.bound.schema.types)

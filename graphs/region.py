@@ -59,7 +59,7 @@ class Region(Flow):
             raise DefinitionError(faults)
 
     def opening(self, snapshot: Snapshot) -> StepRecord | None:
-        """What is settled once, before the first plan, and kept with the run; None when nothing is left to."""
+        """What is settled once, before the first plan, and kept with the run; None when nothing is."""
         return None
 
     def plan(self, snapshot: Snapshot) -> tuple[Planned, ...]:

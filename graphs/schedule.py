@@ -23,6 +23,7 @@ from ..core.plain import delta_from, update_from
 from ..core.records import StepRecord
 from ..core.stored import Types
 from ..nodes.frame import Frame
+from .eager import BATCH_NAME
 from .order import Ancestors
 from .region import UNDONE, Planned, Region, visit_of
 from .runner import Runner
@@ -108,7 +109,8 @@ class _Round:
         """Many steps that need nothing: each batch of them is called from a task of its own."""
         batches = [steps[start : start + BATCH] for start in range(0, len(steps), BATCH)]
         calls = [self._call_batch(number, batch) for number, batch in enumerate(batches)]
-        for batch, values in zip(batches, await self._stopping(all_of(calls, self.schedule.in_root)), strict=True):
+        ended = await self._stopping(all_of(calls, self.schedule.in_root))
+        for batch, values in zip(batches, ended, strict=True):
             for step, value in zip(batch, values, strict=True):
                 self.results[step.path] = asyncio.get_running_loop().create_future()
                 self.results[step.path].set_result(value)
@@ -119,7 +121,7 @@ class _Round:
                 self._start(step)
             return await self._ended(batch)
 
-        named: Any = task(name=f"batch {number}")
+        named: Any = task(name=f"{BATCH_NAME}{number}")
         return named(run_batch)(number)
 
     async def _ended(self, steps: Sequence[Planned]) -> list[Any]:

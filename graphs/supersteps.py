@@ -20,6 +20,7 @@ from ..core.plain import delta_from
 from ..core.snapshot import Snapshot
 from ..nodes.frame import Frame
 from .channels import FlowState
+from .eager import RegionGraph
 from .flow import Visit
 from .nodes import InnerPlace
 from .order import Ancestors, Owners, in_order
@@ -39,7 +40,7 @@ def superstep_graph(region: Region, place: InnerPlace, runners: Mapping[str, Run
     else:
         _join_by_edges(builder, region.needs)
     graph: Graph = builder.compile(name=region.id or region.type)
-    return graph
+    return RegionGraph(**vars(graph))
 
 
 def _join_by_edges(builder: Any, needs: Mapping[str, tuple[str, ...]]) -> None:

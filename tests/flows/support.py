@@ -46,7 +46,13 @@ class Log(list[str]):
 
 
 def noted(
-    log: Log, name: str, *, gives: Any = None, wait: float | asyncio.Event = 0.0, then: Any = None, **options: Any
+    log: Log,
+    name: str,
+    *,
+    gives: Any = None,
+    wait: float | asyncio.Event = 0.0,
+    then: Any = None,
+    **options: Any,
 ) -> Any:
     """A step that notes its start and end; it waits seconds or for an event, and may raise `then`."""
 

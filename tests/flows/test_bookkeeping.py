@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from plait import DAGFlow, DelegationFlow, LoopFlow, PlaitError, Plan, RouterFlow, Workflow, WorkflowUnit, step
+from plait import (
+    DAGFlow,
+    DelegationFlow,
+    LoopFlow,
+    PlaitError,
+    Plan,
+    RouterFlow,
+    Workflow,
+    WorkflowUnit,
+    step,
+)
 from plait.testing import ScriptedModel, call
 
 from .support import broken, given, resolving

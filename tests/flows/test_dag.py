@@ -9,7 +9,18 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from plait import DAGFlow, DefinitionError, Failure, LoopFlow, Plan, PlanStep, RunError, Workflow, WorkflowUnit, step
+from plait import (
+    DAGFlow,
+    DefinitionError,
+    Failure,
+    LoopFlow,
+    Plan,
+    PlanStep,
+    RunError,
+    Workflow,
+    WorkflowUnit,
+    step,
+)
 from plait.testing import ScriptedModel, call
 
 from .support import Log, broken, given, noted, outputs, resolving, run, seen, statuses
@@ -59,7 +70,7 @@ async def test_branches_of_different_length_join_once_and_last(scheduling: Any) 
     executors["d"] = seen("d")
     needs = {"b": ["a"], "b2": ["b"], "c": ["a"], "d": ["b2", "c"]}
     result = await run(DAGFlow(None, executors, dependencies=needs, scheduling=scheduling))
-    assert [path for path in outputs(result)].index("d") == 4
+    assert list(outputs(result)).index("d") == 4
     assert outputs(result)["d"] == {"b2": "b2", "c": "c"}
     assert [log.starts(name) for name in ("a", "b", "b2", "c")] == [1, 1, 1, 1]
 
@@ -72,7 +83,12 @@ async def test_dependents_of_a_failed_step_are_skipped_and_the_aggregator_sees_w
     result = await run(flow)
     assert (result.outcome, result.path, log) == ("partial", "a", [])
     assert statuses(result) == {"a": "failed", "b": "skipped", "c": "skipped", "free": "done", "sum": "done"}
-    assert {k: type(v) for k, v in result.output.items()} == {"a": Failure, "b": Failure, "c": Failure, "free": str}
+    assert {k: type(v) for k, v in result.output.items()} == {
+        "a": Failure,
+        "b": Failure,
+        "c": Failure,
+        "free": str,
+    }
 
 
 @BOTH
@@ -84,7 +100,9 @@ async def test_a_step_left_out_by_its_condition_blocks_nobody(scheduling: Any) -
 
 @BOTH
 async def test_a_planner_with_dependencies_is_an_ordinary_first_unit(scheduling: Any) -> None:
-    flow = DAGFlow(given("first"), {"a": seen("a"), "b": seen("b")}, seen("sum"), {"b": ["a"]}, scheduling=scheduling)
+    flow = DAGFlow(
+        given("first"), {"a": seen("a"), "b": seen("b")}, seen("sum"), {"b": ["a"]}, scheduling=scheduling
+    )
     result = await run(flow)
     assert list(outputs(result)) == ["first", "a", "b", "sum"]
     assert outputs(result)["a"] == {"first": "first"}
@@ -99,7 +117,9 @@ async def test_a_failed_planner_ends_the_flow() -> None:
 @BOTH
 async def test_a_plan_decides_what_runs_and_an_executor_serves_several_steps(scheduling: Any) -> None:
     model = ScriptedModel(script(planned(("find", "x"), ("read", "x", "find"), ("sum", "y", "read", "find"))))
-    flow = DAGFlow(PLANNER, [WorkflowUnit("x"), WorkflowUnit("y")], WorkflowUnit("end"), scheduling=scheduling)
+    flow = DAGFlow(
+        PLANNER, [WorkflowUnit("x"), WorkflowUnit("y")], WorkflowUnit("end"), scheduling=scheduling
+    )
     result = await run(flow, model)
     assert list(outputs(result).items())[1:] == [(p, p) for p in ("find", "read", "sum", "end")]
     assert [record.unit for record in result.steps] == ["plan", "x", "x", "y", "end"]
@@ -223,7 +243,11 @@ async def test_a_step_whose_task_changed_runs_again_with_what_needs_it() -> None
         return call("resolve", **plan)
 
     flow = DAGFlow(
-        PLANNER, {"x": step(lambda s: s.path, id="x")}, seen("end"), replan=2, replan_when=lambda s: "a" in s.output
+        PLANNER,
+        {"x": step(lambda s: s.path, id="x")},
+        seen("end"),
+        replan=2,
+        replan_when=lambda s: "a" in s.output,
     )
     result = await run(flow, plans)
     assert list(outputs(result)) == ["plan", "a", "b", "c", "end", "plan[2]", "a[2]", "b[2]", "end[2]"]
@@ -261,9 +285,12 @@ async def test_a_dag_at_the_root_and_below_has_the_same_paths() -> None:
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"executors": {"a": 1 and given("a")}, "dependencies": {"a": ["b"]}}, "'b', which is no executor"),
+        ({"executors": {"a": given("a")}, "dependencies": {"a": ["b"]}}, "'b', which is no executor"),
         ({"executors": {"a": given("a")}, "dependencies": {"b": []}}, "'b', which is no executor"),
-        ({"executors": {"a": given("a"), "b": given("b")}, "dependencies": {"a": ["b"], "b": ["a"]}}, "a -> b -> a"),
+        (
+            {"executors": {"a": given("a"), "b": given("b")}, "dependencies": {"a": ["b"], "b": ["a"]}},
+            "a -> b -> a",
+        ),
         ({"executors": {}, "dependencies": {}}, "at least one executor"),
         ({"executors": {"a": given("a")}}, "without a planner"),
     ],

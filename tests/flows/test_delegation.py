@@ -47,7 +47,10 @@ async def test_a_specialist_is_run_on_the_task_and_answers_the_call() -> None:
     model = ScriptedModel(by_unit(boss=[ask("x", "count to 3"), done("all")], x=[done("1 2 3")]))
     result = await run(DelegationFlow(boss, [x]), model)
     assert (result.output, heard(model)[0].text) == ("all", "1 2 3")
-    assert [(record.path, record.delegated_by) for record in result.steps] == [("x[1]", "boss"), ("boss", None)]
+    assert [(record.path, record.delegated_by) for record in result.steps] == [
+        ("x[1]", "boss"),
+        ("boss", None),
+    ]
     assert next(r.user for r in model.requests if r.unit == "x") == "count to 3"
     model.check()
 
@@ -143,7 +146,6 @@ async def test_of_a_large_reply_only_the_allowed_delegations_run() -> None:
 async def test_each_pass_of_a_loop_may_delegate_as_often() -> None:
     flow = LoopFlow(DelegationFlow(boss, {"x": given("x")}, max_delegations=1), 3, until=lambda s: False)
     result = await run(flow, [ask("x"), done()] * 3)
-    assert [record.path for record in result.steps if record.delegated_by] == ["x[1]" and f"loop" or ""] or True
     assert {record.status for record in result.steps} == {"done"}
     assert len([record for record in result.steps if record.delegated_by]) == 3
 
@@ -173,7 +175,9 @@ async def test_specialists_cannot_delegate_unless_allowed() -> None:
 
 async def test_a_specialist_may_be_a_flow_and_so_another_delegation() -> None:
     inner = DelegationFlow(WorkflowUnit("lead", description="Leads."), [x], id="team")
-    model = ScriptedModel(by_unit(boss=[ask("team"), done("end")], lead=[ask("x"), done("led")], x=[done("deep")]))
+    model = ScriptedModel(
+        by_unit(boss=[ask("team"), done("end")], lead=[ask("x"), done("led")], x=[done("deep")])
+    )
     result = await run(given("first") >> DelegationFlow(boss, [inner], id="top"), model)
     assert (result.outcome, result.output) == ("done", "end")
     assert list(outputs(result)) == ["first", "top/team[1]/x[1]", "top/team[1]/lead", "top/boss"]
@@ -182,7 +186,9 @@ async def test_a_specialist_may_be_a_flow_and_so_another_delegation() -> None:
 
 async def test_a_sequence_as_specialist_gives_its_last_output() -> None:
     model = ScriptedModel([ask("work", "5"), done()])
-    work = SequentialFlow(step(lambda s: int(s.task), id="read"), step(lambda s: s.output + 1, id="add"), id="work")
+    work = SequentialFlow(
+        step(lambda s: int(s.task), id="read"), step(lambda s: s.output + 1, id="add"), id="work"
+    )
     result = await run(DelegationFlow(boss, [work]), model)
     assert (heard(model)[0].text, list(outputs(result))) == ("6", ["work[1]/read", "work[1]/add", "boss"])
 

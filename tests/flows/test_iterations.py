@@ -40,7 +40,11 @@ async def test_the_best_attempt_is_kept_when_none_is_good_enough() -> None:
     result = await run(ReflexionFlow(actor, judge, GOOD), model)
     assert (result.outcome, result.reason, result.accepted) == ("partial", "exhausted", False)
     assert (result.output, result.path) == ("try 2", "actor[2]")
-    assert [outputs(result)[f"judge[{n}]"].feedback for n in (1, 2, 3)] == ["only 0.4", "only 0.7", "only 0.6"]
+    assert [outputs(result)[f"judge[{n}]"].feedback for n in (1, 2, 3)] == [
+        "only 0.4",
+        "only 0.7",
+        "only 0.6",
+    ]
     model.check()
 
 
@@ -129,7 +133,7 @@ async def test_peers_that_are_units_read_it_and_remember_earlier_rounds() -> Non
 
     model = ScriptedModel(script)
     await run(BroadcastFlow(WorkflowUnit("a"), WorkflowUnit("b"), rounds=3), model)
-    last = [request for request in model.requests if request.path == "a[3]"][0]
+    last = next(request for request in model.requests if request.path == "a[3]")
     told = [message.text for message in last.messages if message.type == "human"]
     assert told == ["Go.", "Output of b[1]:\nb in round 1", "Output of b[2]:\nb in round 2"]
 
@@ -137,7 +141,13 @@ async def test_peers_that_are_units_read_it_and_remember_earlier_rounds() -> Non
 @BOTH
 async def test_a_broadcast_ends_when_its_condition_holds_after_a_round(scheduling: Any) -> None:
     log = Log()
-    flow = BroadcastFlow(noted(log, "a"), noted(log, "b"), rounds=5, until=lambda s: log.starts("a") == 2, scheduling=scheduling)
+    flow = BroadcastFlow(
+        noted(log, "a"),
+        noted(log, "b"),
+        rounds=5,
+        until=lambda s: log.starts("a") == 2,
+        scheduling=scheduling,
+    )
     assert (await run(flow)).outcome == "done"
     assert (log.starts("a"), log.starts("b")) == (2, 2)
 
@@ -171,7 +181,11 @@ async def test_a_router_in_a_composite_learns_its_answer_and_runs_once() -> None
     log = Log()
     routed = RouterFlow(noted(log, "pick", gives="go"), {"go": noted(log, "go"), "stay": noted(log, "stay")})
     result = await run(CompositeFlow(routed, noted(log, "after")))
-    assert [entry for entry in log if entry.endswith("starts")] == ["pick starts", "go starts", "after starts"]
+    assert [entry for entry in log if entry.endswith("starts")] == [
+        "pick starts",
+        "go starts",
+        "after starts",
+    ]
     assert result.output == "after"
 
 

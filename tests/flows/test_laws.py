@@ -20,7 +20,9 @@ from .generated import KINDS, NAMES, UNITS, Way, essence, flows, nested, result_
 from .support import run as run_flow
 
 SOAK = bool(os.environ.get("PLAIT_SOAK"))
-lawful = settings(max_examples=400 if SOAK else 20, derandomize=not SOAK, suppress_health_check=list(HealthCheck))
+lawful = settings(
+    max_examples=400 if SOAK else 20, derandomize=not SOAK, suppress_health_check=list(HealthCheck)
+)
 ways = st.builds(Way, seed=st.integers(0, 99))
 of_each_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -112,7 +114,10 @@ async def paused_and_resumed(flow: Any, asks: frozenset[str], at_once: bool, sch
 
 @lawful
 @given(
-    flows, st.frozensets(st.sampled_from(NAMES), min_size=1), st.booleans(), st.sampled_from(["eager", "superstep"])
+    flows,
+    st.frozensets(st.sampled_from(NAMES), min_size=1),
+    st.booleans(),
+    st.sampled_from(["eager", "superstep"]),
 )
 def test_pausing_anywhere_and_resuming_equals_running_through(
     flow: Any, asks: frozenset[str], at_once: bool, scheduling: Any
@@ -148,7 +153,12 @@ async def test_a_step_reads_what_its_ancestors_wrote_and_nothing_else(scheduling
 
     flow = DAGFlow(
         None,
-        {"a": UNITS["a"], "b": UNITS["b"], "after": step(keys, id="after"), "beside": step(late, id="beside")},
+        {
+            "a": UNITS["a"],
+            "b": UNITS["b"],
+            "after": step(keys, id="after"),
+            "beside": step(late, id="beside"),
+        },
         step(keys, id="end"),
         dependencies={"after": ["a"]},
     )
@@ -170,7 +180,9 @@ async def test_parallel_writes_of_a_reduced_key_come_out_the_same_every_time(sch
     seen = []
     for seed in range(50):
         dice = random.Random(seed)
-        model = ScriptedModel(lambda r: call("resolve", value=r.unit), delay_s=lambda r, dice=dice: dice.random() / 300)
+        model = ScriptedModel(
+            lambda r: call("resolve", value=r.unit), delay_s=lambda r, dice=dice: dice.random() / 300
+        )
         result = await run_flow(ParallelFlow(*writers(4)), model, state=Merged, scheduling=scheduling)
         seen.append(result.state["summary"])
     assert seen == [["a", "b", "c", "d"]] * 50
@@ -225,5 +237,10 @@ def test_a_unit_cannot_tell_which_flow_it_is_in(name: str, flow: Any) -> None:
         return [message.text for message in first.messages], first.tool_schemas
 
     unit = UNITS[name]
-    shapes = [unit, unit >> flow, ParallelFlow(unit, step(lambda s: 1, id="x")), DAGFlow(None, {"u": unit}, None, {})]
+    shapes = [
+        unit,
+        unit >> flow,
+        ParallelFlow(unit, step(lambda s: 1, id="x")),
+        DAGFlow(None, {"u": unit}, None, {}),
+    ]
     assert all(asked(shape) == asked(unit) for shape in shapes)

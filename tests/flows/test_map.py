@@ -9,7 +9,17 @@ from typing import Annotated, Any
 import pytest
 from pydantic import BaseModel
 
-from plait import Failure, LoopFlow, ParallelFlow, RunError, SequentialFlow, Workflow, WorkflowUnit, field, step
+from plait import (
+    Failure,
+    LoopFlow,
+    ParallelFlow,
+    RunError,
+    SequentialFlow,
+    Workflow,
+    WorkflowUnit,
+    field,
+    step,
+)
 from plait.testing import ScriptedModel
 
 from .support import Log, given, noted, outputs, resolving, run, seen, statuses

@@ -25,9 +25,12 @@ from .support import Log, given, noted, outputs, resolving, run, statuses
 
 
 async def test_a_delegation_is_read_by_its_specialist() -> None:
-    model = ScriptedModel({"boss": [call("delegate_to_x", task="find 7"), call("resolve", value="end")], "x": [
-        call("resolve", value="7")
-    ]})
+    model = ScriptedModel(
+        {
+            "boss": [call("delegate_to_x", task="find 7"), call("resolve", value="end")],
+            "x": [call("resolve", value="7")],
+        }
+    )
     await run(DelegationFlow(WorkflowUnit("boss"), [WorkflowUnit("x")]), model)
     assert [request.user for request in model.requests if request.unit == "x"] == ["find 7"]
     model.check()
@@ -35,7 +38,9 @@ async def test_a_delegation_is_read_by_its_specialist() -> None:
 
 async def test_a_router_inside_a_composite_learns_its_answer_and_is_asked_once() -> None:
     model = ScriptedModel({"pick": [call("resolve", value="go")]})
-    flow = CompositeFlow(RouterFlow(WorkflowUnit("pick"), {"go": given("go"), "no": given("no")}), given("end"))
+    flow = CompositeFlow(
+        RouterFlow(WorkflowUnit("pick"), {"go": given("go"), "no": given("no")}), given("end")
+    )
     assert list(outputs(await run(flow, model))) == ["router/pick", "router/go", "end"]
     model.check()
 
@@ -79,7 +84,9 @@ async def test_every_scope_of_the_state_is_there_after_a_restore(tmp_path: Path)
     def look(runtime: ToolRuntime) -> str:
         """Ask, then read each scope."""
         runtime.ask("go on?")
-        return ",".join(runtime.shared.scope(scope).get("k", "-") for scope in ("workflow", "session", "unit"))
+        return ",".join(
+            runtime.shared.scope(scope).get("k", "-") for scope in ("workflow", "session", "unit")
+        )
 
     unit = WorkflowUnit("u", tools=[note, look])
     flow = given("x") >> ParallelFlow(unit, given("y"))

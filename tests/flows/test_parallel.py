@@ -59,7 +59,10 @@ async def test_a_failed_branch_leaves_the_others_their_results(scheduling: Any) 
 async def test_fail_fast_stops_the_others_and_keeps_what_was_finished() -> None:
     log, never = Log(), asyncio.Event()
     flow = ParallelFlow(
-        noted(log, "a", wait=never), noted(log, "b", wait=0.03, then=ValueError("boom")), c, on_failure="fail_fast"
+        noted(log, "a", wait=never),
+        noted(log, "b", wait=0.03, then=ValueError("boom")),
+        c,
+        on_failure="fail_fast",
     )
     with pytest.raises(RunError, match="b: ValueError: boom") as raised:
         await Workflow(flow).run("go")
@@ -89,7 +92,9 @@ async def test_nothing_starts_after_fail_fast() -> None:
 @BOTH
 async def test_require_all_lets_the_others_finish_and_then_fails(scheduling: Any) -> None:
     log = Log()
-    flow = ParallelFlow(broken("b"), noted(log, "a", wait=0.03), on_failure="require_all", scheduling=scheduling)
+    flow = ParallelFlow(
+        broken("b"), noted(log, "a", wait=0.03), on_failure="require_all", scheduling=scheduling
+    )
     result = await run(flow)
     assert (result.outcome, result.path) == ("failed", "b")
     assert statuses(result) == {"b": "failed", "a": "done"}
@@ -144,7 +149,9 @@ async def test_a_quorum_cancels_the_rest_and_still_reduces() -> None:
 
 
 async def test_a_quorum_without_reducer_gives_what_was_done() -> None:
-    result = await run(ParallelFlow(a, noted(Log(), "slow", wait=asyncio.Event()), broken("bad"), b, quorum=2))
+    result = await run(
+        ParallelFlow(a, noted(Log(), "slow", wait=asyncio.Event()), broken("bad"), b, quorum=2)
+    )
     assert (result.outcome, result.output) == ("done", {"a": "a", "b": "b"})
 
 
@@ -163,7 +170,9 @@ async def test_a_quorum_stops_a_branch_that_waits_for_an_answer() -> None:
 
 @BOTH
 async def test_a_condition_leaves_a_part_out(scheduling: Any) -> None:
-    flow = ParallelFlow(a, given("b", when=lambda s: s.task == "with b"), reducer=seen(), scheduling=scheduling)
+    flow = ParallelFlow(
+        a, given("b", when=lambda s: s.task == "with b"), reducer=seen(), scheduling=scheduling
+    )
     assert (await run(flow)).output == {"a": "a"}
     assert (await run(flow, task="with b")).output == {"a": "a", "b": "b"}
     assert statuses(await run(flow))["b"] == "skipped"
@@ -179,7 +188,10 @@ async def test_skipped_parts_are_left_out_of_the_output(scheduling: Any) -> None
 async def test_finish_in_a_branch_ends_the_loop_around_once_the_others_are_done(scheduling: Any) -> None:
     log = Log()
     branch = ParallelFlow(
-        step(lambda s: Finish("enough"), id="stop"), noted(log, "a"), reducer=noted(log, "sum"), scheduling=scheduling
+        step(lambda s: Finish("enough"), id="stop"),
+        noted(log, "a"),
+        reducer=noted(log, "sum"),
+        scheduling=scheduling,
     )
     result = await run(LoopFlow(branch, max_iterations=3, until=lambda s: False) >> given("after"))
     assert result.outcome == "done"
@@ -190,7 +202,9 @@ async def test_finish_in_a_branch_ends_the_loop_around_once_the_others_are_done(
 @BOTH
 async def test_it_nests_in_sequences_routers_and_loops(scheduling: Any) -> None:
     both = ParallelFlow(a, b, scheduling=scheduling)
-    routed = RouterFlow(given("pick", "both"), {"both": LoopFlow(both, max_iterations=2, until=lambda s: False)})
+    routed = RouterFlow(
+        given("pick", "both"), {"both": LoopFlow(both, max_iterations=2, until=lambda s: False)}
+    )
     result = await run(c >> routed >> seen())
     assert result.outcome == "partial"
     assert list(outputs(result)) == ["c", "router/pick"] + [

@@ -6,10 +6,10 @@ import asyncio
 from typing import Any, TypedDict
 
 import pytest
+from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
-from langchain_core.tools import StructuredTool
 
 from plait import (
     BroadcastFlow,
@@ -54,7 +54,9 @@ def questions(result: RunResult) -> list[str]:
 NESTED = ParallelFlow(
     a,
     SequentialFlow(
-        given("x"), DAGFlow(None, {"b": b, "deep": ParallelFlow(c, d)}, seen("sum"), {"sum": []} and {}), id="mid"
+        given("x"),
+        DAGFlow(None, {"b": b, "deep": ParallelFlow(c, d)}, seen("sum"), {"sum": []} and {}),
+        id="mid",
     ),
     id="top",
 )
@@ -85,7 +87,9 @@ async def test_questions_three_schedulers_deep(scheduling: Any, together: bool) 
 
 @BOTH
 @ORDER
-async def test_several_questions_of_one_reply_in_each_of_several_units(scheduling: Any, together: bool) -> None:
+async def test_several_questions_of_one_reply_in_each_of_several_units(
+    scheduling: Any, together: bool
+) -> None:
     made = workflow(ParallelFlow(a, ParallelFlow(b, id="in")), several, scheduling=scheduling)
     paused = await made.run("go", thread_id="t")
     assert questions(paused) == ["a 1?", "a 2?", "in/b 1?", "in/b 2?"]
@@ -104,7 +108,9 @@ async def test_nothing_finished_runs_again_when_an_answer_comes() -> None:
 async def test_what_does_not_wait_for_the_answer_goes_on() -> None:
     log = Log()
     flow = DAGFlow(
-        None, {"a": a, "after": noted(log, "after"), "free": noted(log, "free")}, dependencies={"after": ["a"]}
+        None,
+        {"a": a, "after": noted(log, "after"), "free": noted(log, "free")},
+        dependencies={"after": ["a"]},
     )
     made = workflow(flow)
     paused = await made.run("go", thread_id="t")
@@ -175,7 +181,9 @@ async def test_a_map_asks_for_each_item() -> None:
 
 
 async def test_a_map_in_batches_asks_too() -> None:
-    some = RouterFlow(step(lambda s: "ask" if s.output == 299 else "not", id="pick"), {"ask": a, "not": given("n")})
+    some = RouterFlow(
+        step(lambda s: "ask" if s.output == 299 else "not", id="pick"), {"ask": a, "not": given("n")}
+    )
     made = workflow(ParallelFlow.map(some, over=lambda s: range(300)))
     paused = await made.run("go", thread_id="t")
     assert questions(paused) == ["a?"]

@@ -82,7 +82,10 @@ def test_labels_and_handlers_must_agree() -> None:
         "pick: handlers that no route names: y",
     ]
     assert accepted(RouterFlow(WorkflowUnit("pick", output=Size), {"big": a, "small": b}))
-    assert "other" in faults(RouterFlow(WorkflowUnit("pick", output=Size), {"big": a, "small": b, "other": c}))["pick"]
+    assert (
+        "other"
+        in faults(RouterFlow(WorkflowUnit("pick", output=Size), {"big": a, "small": b, "other": c}))["pick"]
+    )
     assert accepted(RouterFlow(WorkflowUnit("pick", output=Route), {"x": a, "d": b}, default="d"))
 
 
@@ -173,7 +176,11 @@ def test_unknown_executors_specialists_and_routes_are_named() -> None:
 
 
 def test_keys_of_parts_are_ids_everywhere() -> None:
-    for flow in (ParallelFlow({"a/b": a}), DAGFlow(None, {"x[1]": a}, dependencies={}), DelegationFlow(a, {"_s": b})):
+    for flow in (
+        ParallelFlow({"a/b": a}),
+        DAGFlow(None, {"x[1]": a}, dependencies={}),
+        DelegationFlow(a, {"_s": b}),
+    ):
         assert faults(flow)
 
 

@@ -50,7 +50,9 @@ async def test_a_cancelled_run_leaves_nothing_running(shape: str) -> None:
 
 async def test_a_cancelled_run_goes_on_without_repeating_what_was_done() -> None:
     log, gate = Log(), asyncio.Event()
-    workflow = Workflow(ParallelFlow(noted(log, "fast"), noted(log, "slow", wait=gate)), checkpointer="memory")
+    workflow = Workflow(
+        ParallelFlow(noted(log, "fast"), noted(log, "slow", wait=gate)), checkpointer="memory"
+    )
     started = workflow.start("go", thread_id="t")
     while log.running != 1 or "fast ends" not in log:
         await asyncio.sleep(0.01)

@@ -80,7 +80,9 @@ def live(database: Path, resumed: bool, kill_at: int) -> None:
     life = workflow.resume("t") if resumed else workflow.run("go", thread_id="t")
     result = asyncio.run(life)
     steps = [[s.path, s.status, s.output] for s in result.steps]
-    database.with_suffix(".json").write_text(json.dumps([result.outcome, steps, result.state], sort_keys=True))
+    database.with_suffix(".json").write_text(
+        json.dumps([result.outcome, steps, result.state], sort_keys=True)
+    )
 
 
 def forked(*life: object) -> bool:
