@@ -11,6 +11,7 @@ import re
 
 RESERVED = "/[]{}~*:|"
 _PASS = re.compile(r"\[\d+\]")
+_MARK = re.compile(r"\[\d+\]|\{\d*\}")
 
 
 def id_fault(name: object) -> str | None:
@@ -51,6 +52,15 @@ def memory_key(path: str) -> str:
     'deep/security/actor'
     """
     return _PASS.sub("", path)
+
+
+def definition_key(path: str) -> str:
+    """`path` without passes and map indexes: where the part stands in the definition.
+
+    >>> definition_key("loop[2]/files{3}/read")
+    'loop/files/read'
+    """
+    return _MARK.sub("", path)
 
 
 def is_below(path: str, ancestor: str) -> bool:

@@ -155,7 +155,8 @@ def _place(runtime: ToolRuntime) -> int:
 
 
 def _flow_path(caller: str, source: str) -> str:
-    """The path of the flow in which the member `source` stands at `caller`."""
+    """The path of the flow in which the member `source` stands at `caller`; that of a pass at the root is
+    its mark alone, as in `boss[2]`."""
     head, _, tail = caller.rpartition("/")
     is_member = tail == source or tail.startswith((f"{source}[", f"{source}~"))
-    return head if is_member else caller
+    return (head or tail.removeprefix(source)) if is_member else caller

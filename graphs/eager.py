@@ -7,7 +7,6 @@ when the steps run as tasks. Theirs lie one level below, under the names of the 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import aclosing
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -40,24 +39,22 @@ class RegionGraph(CompiledStateGraph[Any, Any, Any, Any]):
                 async for task in self._paused(given, below):
                     yield task
             elif name in graphs:
-                config: RunnableConfig = {CONF: {**given, CONFIG_KEY_CHECKPOINT_NS: below}}  # type: ignore[misc]
+                config: RunnableConfig = {CONF: {**given, CONFIG_KEY_CHECKPOINT_NS: below}}
                 state = await graphs[name].aget_state(config, subgraphs=True)
                 if state.next:
                     yield PregelTask(number, name, (), None, state.interrupts, state)
 
 
 async def _called(given: Any, above: str) -> list[tuple[str, str]]:
-    """Name and id of every task that has left checkpoints below the namespace `above`, in their order."""
+    """Name and id of every task that has left checkpoints below the namespace `above`."""
     saver, thread = given[CONFIG_KEY_CHECKPOINTER], {"thread_id": given["thread_id"]}
     root = await saver.aget_tuple({CONF: {**thread, CONFIG_KEY_CHECKPOINT_NS: ""}})
     since = root.checkpoint["id"] if root is not None else ""
     found: dict[tuple[str, str], None] = {}
-    async with aclosing(saver.alist({CONF: thread})) as newest_first:
-        async for saved in newest_first:
-            if saved.checkpoint["id"] < since:
-                break  # ids follow time, and what runs now began after the root's last checkpoint
-            namespace = saved.config[CONF].get(CONFIG_KEY_CHECKPOINT_NS, "")
-            if namespace.startswith(f"{above}|"):
-                name, _, number = namespace[len(above) + 1 :].split("|")[0].partition(":")
-                found[name, number] = None
-    return list(reversed(found))
+    async for saved in saver.alist({CONF: thread}):
+        namespace = saved.config[CONF].get(CONFIG_KEY_CHECKPOINT_NS, "")
+        # ids follow time, and what runs now began after the root's last checkpoint
+        if saved.checkpoint["id"] > since and namespace.startswith(f"{above}|"):
+            name, _, number = namespace[len(above) + 1 :].split("|")[0].partition(":")
+            found[name, number] = None
+    return sorted(found)

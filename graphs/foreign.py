@@ -38,9 +38,7 @@ def compile_part(
     `debug`) are those of LangGraph's `compile`. Raises DefinitionError with every fault.
     """
     adapters = AdapterBinding(adapter, overrides or {})
-    binding = Binding(
-        adapters, model, state, limits, scheduling=scheduling, max_concurrency=max_concurrency
-    )
+    binding = Binding(adapters, model, state, limits, scheduling=scheduling, max_concurrency=max_concurrency)
     return compile_root(bind(part, binding), context_schema, name, **langgraph_options)
 
 

@@ -175,9 +175,7 @@ class MapFlow(_Beside):
         return {key_of(self.part): self.part}
 
     def place_of(self, key: str, path: str) -> str:
-        if key == self.reducer_key:
-            return join(path, key)
-        return (path or key) if self.is_single else path
+        return join(path, key) if key == self.reducer_key else path or self.segment
 
     @property
     def unordered(self) -> tuple[tuple[str, str], ...]:
@@ -219,8 +217,8 @@ class MapFlow(_Beside):
         return (opened is not None and opened.status == "failed") or super().is_stopped(snapshot)
 
     def _own(self, snapshot: Snapshot) -> str:
-        """Where the map stands; one that has no place of its own is named by its part."""
-        is_bare = not snapshot.path or (self.is_single and snapshot.path.startswith("["))
+        """Where the map stands; at the root, perhaps in a pass of a loop, its segment names it."""
+        is_bare = not snapshot.path or snapshot.path.startswith("[")
         return join(snapshot.path, self.segment) if is_bare else snapshot.path
 
     def _opening_path(self, snapshot: Snapshot) -> str:

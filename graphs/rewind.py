@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..core.errors import DefinitionChanged
-from ..core.paths import is_below, memory_key
+from ..core.paths import definition_key, is_below
 from ..core.records import ANEW, StepRecord
 from ..core.usage import Usage
 from .binding import Bound
@@ -67,7 +67,7 @@ def _finished(values: Any) -> Iterator[str]:
     for plain in values.get("steps", ()) if isinstance(values, Mapping) else ():
         record = StepRecord.from_plain(plain)
         if record.kind != "flow" and record.status not in (*UNDONE, "skipped", "rewound"):
-            yield memory_key(record.path)
+            yield definition_key(record.path)
 
 
 def _begun(flow: Any, state: Any, path: str) -> Iterator[str]:

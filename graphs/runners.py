@@ -14,7 +14,7 @@ from langgraph.runtime import Runtime
 from ..core.control import Finish, Skip
 from ..core.delta import Delta
 from ..core.errors import PlaitError, RunError, StateConflict, ValueRefused
-from ..core.paths import memory_key
+from ..core.paths import definition_key
 from ..core.plain import delta_from
 from ..core.records import StepRecord
 from ..core.snapshot import Snapshot
@@ -46,7 +46,7 @@ def unit_runner(unit: WorkflowUnit[Any], role: Any, bound: Bound) -> Runner:
                 return await execute_graph(unit, role, graph, frame, runtime)
             return await execute_function(unit, role, frame, runtime)
 
-        definition = bound.hashes.get(memory_key(frame.snapshot.path), "")
+        definition = bound.hashes.get(definition_key(frame.snapshot.path), "")
         return await run_unit(Run(unit, execute, definition, runtime.store), frame)
 
     return Runner(unit, run, role.graph if isinstance(role, GraphRole) else None)
@@ -63,7 +63,7 @@ def step_runner(part: FunctionStep, bound: Bound) -> Runner:
             "step",
             started_at=started,
             attempt=len(snapshot.attempts(snapshot.path)) + 1,
-            definition=bound.hashes.get(memory_key(snapshot.path), ""),
+            definition=bound.hashes.get(definition_key(snapshot.path), ""),
         )
         config = user_config(get_config(), runtime, snapshot.context)
         try:

@@ -140,3 +140,20 @@ async def answered(
         told: Mapping[str, str] = {q.id: answer(q.question) for q in questions}
         result = await workflow.resume(result.thread_id, told)
     return result
+
+
+def planned(*steps: Any) -> dict[str, Any]:
+    """A plan from (id, executor, needs...) tuples."""
+    made = [{"id": s[0], "executor": s[1], "task": f"do {s[0]}", "depends_on": list(s[2:])} for s in steps]
+    return {"steps": made}
+
+
+def planning(*plans: Any) -> Callable[[Any], Any]:
+    """The planner gives one plan after the other; every other unit resolves with its path."""
+
+    def reply(request: Any) -> Any:
+        if request.unit == "plan":
+            return call("resolve", **plans[request.replies])
+        return call("resolve", value=str(request.path))
+
+    return reply

@@ -150,6 +150,13 @@ async def test_each_pass_of_a_loop_may_delegate_as_often() -> None:
     assert len([record for record in result.steps if record.delegated_by]) == 3
 
 
+async def test_passes_of_a_loop_at_the_root_keep_their_specialists_apart() -> None:
+    forgetful = WorkflowUnit("boss", memory="none")
+    flow = LoopFlow(DelegationFlow(forgetful, {"x": given("x")}), 2, until=lambda s: False)
+    result = await run(flow, lambda r: done() if r.tool_results else ask("x"))
+    assert list(outputs(result)) == ["x[1][1]", "boss[1]", "x[2][1]", "boss[2]"]
+
+
 def ping_pong(request: Any) -> Any:
     return ask("B" if request.unit == "A" else "A")
 

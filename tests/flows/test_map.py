@@ -63,6 +63,9 @@ async def test_a_map_of_flows_addresses_their_parts() -> None:
 async def test_a_map_in_a_loop_at_the_root_has_readable_paths() -> None:
     result = await run(LoopFlow(ParallelFlow.map(double, over=lambda s: [1]), 2, until=lambda s: False))
     assert list(outputs(result)) == ["double[1]{0}", "double[2]{0}"]
+    body = SequentialFlow(double, seen(), id="body")
+    result = await run(LoopFlow(ParallelFlow.map(body, over=lambda s: [1]), 2, until=lambda s: False))
+    assert list(outputs(result))[::2] == ["map[1]{0}/double", "map[2]{0}/double"]
 
 
 async def test_a_map_in_a_map_has_both_marks() -> None:
@@ -110,7 +113,7 @@ async def test_items_are_read_once_though_the_parts_change_where_they_came_from(
 
     unit = WorkflowUnit("grow", output_adapter=grow)
     flow = ParallelFlow.map(unit, over="items", scheduling=scheduling)
-    result = await run(flow, state={"items": [1, 2]}, **{"script": resolving})
+    result = await run(flow, state={"items": [1, 2]}, script=resolving)
     assert result.reason == "state-conflict"
     assert list(statuses(result)) == ["grow{0}", "grow{1}"]
 

@@ -1,4 +1,4 @@
-"""Questions asked in parallel parts: each shows exactly once, at any depth, answered together or one by one."""
+"""Questions of parallel parts: each shows exactly once, at any depth, answered together or one by one."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ NESTED = ParallelFlow(
     a,
     SequentialFlow(
         given("x"),
-        DAGFlow(None, {"b": b, "deep": ParallelFlow(c, d)}, seen("sum"), {"sum": []} and {}),
+        DAGFlow(None, {"b": b, "deep": ParallelFlow(c, d)}, seen("sum"), {}),
         id="mid",
     ),
     id="top",
