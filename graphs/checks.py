@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.codec import registry_of
 from ..core.errors import DefinitionError, Fault
 from ..core.paths import id_fault, join
 from ..nodes.schema import output_schema
 from ..nodes.tools import DELEGATE, toolset
 from ..nodes.unit import WorkflowUnit
+from ..nodes.usercode import async_fault
 from .declared import key_faults
 from .flow import Flow, walk
 from .router import RouterFlow, declared_labels
@@ -24,7 +26,42 @@ def definition_faults(flow: Any, binding: Any) -> list[Fault]:
         *_tool_faults(flow),
         *_model_faults(flow, binding),
         *key_faults(flow, binding.state),
+        *_condition_faults(flow),
+        *_class_faults(flow),
     ]
+
+
+CONDITIONS = ("until", "accept", "replan_when")
+ASKED = (*CONDITIONS, "best", "score", "route", "over")
+"""Fields of flows that may hold a function which is asked while the flow decides."""
+
+
+def _condition_faults(flow: Any) -> list[Fault]:
+    """Conditions that are no functions, and functions that would have to be awaited."""
+    faults: list[Fault] = []
+    for path, part in walk(flow):
+        for name in ASKED:
+            given = getattr(part, name, None)
+            if name in CONDITIONS and given is not None and not callable(given):
+                told = f"{name}={given!r} is no condition; give a function of the Snapshot or field(…) >= …"
+                faults.append(Fault(path or part.type, told))
+            elif told := async_fault(f"{name}=", given):
+                faults.append(Fault(path or part.type, told))
+    return faults
+
+
+def _class_faults(flow: Any) -> list[Fault]:
+    """Two classes of one name: a checkpoint that holds a value of one would be read as the other."""
+    seen: dict[str, tuple[type, str]] = {}
+    faults: list[Fault] = []
+    for path, part in walk(flow):
+        outputs = [part.output, part.salvage] if isinstance(part, WorkflowUnit) else []
+        for name, cls in registry_of(*(output for output in outputs if output is not None)).items():
+            first, where = seen.setdefault(name, (cls, path))
+            if first is not cls:
+                told = f"its class {name} is another one than that of {where}; classes must differ in name"
+                faults.append(Fault(path or part.id, told))
+    return faults
 
 
 def _override_faults(flow: Any, binding: Any) -> list[Fault]:

@@ -204,7 +204,8 @@ class _Round:
 
     async def _ran(self, step: Planned) -> Delta:
         schedule = self.schedule
-        needed = [other for other in self.plan if other.path in self.ancestors[step.path]]
+        before = self.ancestors[step.path]
+        needed = [other for other in self.plan if other.path in before] if before else []
         if needed:
             await asyncio.wait([self.results[other.path] for other in needed])
         if self._is_closed(step):
