@@ -42,10 +42,10 @@ def _condition_faults(flow: Any) -> list[Fault]:
     for path, part in walk(flow):
         for name in ASKED:
             given = getattr(part, name, None)
+            told = async_fault(f"{name}=", given)
             if name in CONDITIONS and given is not None and not callable(given):
                 told = f"{name}={given!r} is no condition; give a function of the Snapshot or field(…) >= …"
-                faults.append(Fault(path or part.type, told))
-            elif told := async_fault(f"{name}=", given):
+            if told is not None:
                 faults.append(Fault(path or part.type, told))
     return faults
 

@@ -38,9 +38,14 @@ async def test_the_blocks_of_the_readme_run_in_their_order() -> None:
 @pytest.mark.parametrize("notebook", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
 async def test_a_notebook_runs_from_top_to_bottom(notebook: Path) -> None:
     namespace: dict[str, object] = {"__name__": notebook.stem}
-    for cell in json.loads(notebook.read_text())["cells"]:
-        if cell["cell_type"] == "code":
-            await run_code("".join(cell["source"]), namespace, notebook.name)
+    for source in cells(notebook):
+        await run_code(source, namespace, notebook.name)
+    assert len(namespace) > 5
+
+
+def cells(notebook: Path) -> list[str]:
+    found = json.loads(notebook.read_text())["cells"]
+    return ["".join(cell["source"]) for cell in found if cell["cell_type"] == "code"]
 
 
 def modules() -> Iterator[ModuleType]:
