@@ -37,7 +37,8 @@ from .thread import Thread
 class Workflow:
     """Runs a flow: `Workflow(flow, model=…)`, then `await workflow.run("…", thread_id="…")`.
 
-    `model` is a chat model or `"provider:model"`, short for `adapter=react_adapter(model=…)`;
+    `model` is a chat model or `"provider:model"`, short for `adapter=react_adapter(model=…)`, or a
+    function of the Snapshot that chooses a chat model for each run, as from its `context`;
     `overrides` are adapters by unit id. `state` is a pydantic model, dataclass or TypedDict that
     types the shared state. `checkpointer` and `store` are `"memory"`, `"sqlite:///FILE"`,
     `"postgresql://…"`, or any saver or store; without a checkpointer threads live in memory.

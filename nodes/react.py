@@ -101,14 +101,22 @@ class ReactRole:
             return self._static_tools
         return self._toolset(tuple(called("tools=", given, snapshot)))
 
-    def call(self, tools: Toolset, tool_choice: str | None, *, bare: bool = False) -> ModelCall:
+    def call(
+        self, tools: Toolset, tool_choice: str | None, snapshot: Snapshot, *, bare: bool = False
+    ) -> ModelCall:
         """The model with `tools` bound; `bare` offers none."""
         key = self.schema.wrap_key if self.schema.wrapped else None
+        model = self._model(snapshot)
         if self.offer == "json_schema":
-            return ModelCall(self.model.bind(response_format=self._response_format), self.unit.retry)
+            return ModelCall(model.bind(response_format=self._response_format), self.unit.retry)
         if bare or not tools.schemas:
-            return ModelCall(self.model, self.unit.retry, key)
-        return ModelCall(self._bound(tools, tool_choice), self.unit.retry, key)
+            return ModelCall(model, self.unit.retry, key)
+        return ModelCall(self._bound(model, tools, tool_choice), self.unit.retry, key)
+
+    def _model(self, snapshot: Snapshot) -> Any:
+        """The unit's model; a function chooses one by the Snapshot, as from the run's context."""
+        is_chosen = callable(self.model) and not hasattr(self.model, "ainvoke")
+        return called("model=", self.model, snapshot) if is_chosen else self.model
 
     def context(self, frame: Frame) -> Frame:
         return frame
@@ -163,13 +171,13 @@ class ReactRole:
         given = self.unit.tools
         return self._toolset(() if callable(given) else tuple(given))
 
-    def _bound(self, tools: Toolset, tool_choice: str | None) -> Any:
-        """The model with its tools: bound once, unless a function gives the tools of each run."""
-        is_static = tools is self._static_tools
+    def _bound(self, model: Any, tools: Toolset, tool_choice: str | None) -> Any:
+        """The model with its tools: bound once, unless a function gives the model or the tools."""
+        is_static = tools is self._static_tools and model is self.model
         if is_static and tool_choice in self._bound_models:
             return self._bound_models[tool_choice]
         forced = {"tool_choice": tool_choice} if tool_choice else {}
-        bound = self.model.bind_tools(list(tools.schemas), **forced)
+        bound = model.bind_tools(list(tools.schemas), **forced)
         if is_static:
             self._bound_models[tool_choice] = bound
         return bound

@@ -76,7 +76,7 @@ async def _given_up(
     messages = state.get("messages", [])
     ending = failure("limit", why, _last_text(messages))
     if role.unit.salvage is not None and counters.rounds:
-        call = role.call(role.tools(frame.snapshot), None, bare=True)
+        call = role.call(role.tools(frame.snapshot), None, frame.snapshot, bare=True)
         sent = request(role.unit, frame.snapshot, messages)
         ending, usage = await salvaged(
             role.unit, role.types, ending, call, sent, _metadata(role, frame, config)
@@ -167,7 +167,7 @@ async def _timed(
 ) -> AIMessage:
     run, path = frame.run, frame.snapshot.path
     tools = role.tools(frame.snapshot)
-    call = role.call(tools, choice)
+    call = role.call(tools, choice, frame.snapshot)
     run.emit("message_start", path, unit=role.unit.id)
     message: AIMessage | None = None
     error: str | None = None
