@@ -9,7 +9,6 @@ from typing import Any
 
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
-from langgraph.func import task
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
@@ -22,6 +21,7 @@ from ..core.records import Kind, StepRecord
 from ..nodes.frame import Frame
 from ..nodes.meter import Meter
 from ..nodes.request import shown
+from ..nodes.tasks import call_task
 from ..nodes.unit import WorkflowUnit
 from ..nodes.userconfig import in_config, user_config
 from .flow import Visit
@@ -99,19 +99,21 @@ async def _wanted(part: Any, frame: Frame, runtime: Runtime[Any]) -> bool:
     """Whether the part's condition holds. Raises RunError when it raises."""
     if part.when is None:
         return True
+    config = user_config(get_config(), runtime, frame.snapshot.context)
 
-    async def verdict(_: str) -> bool:
-        config = user_config(get_config(), runtime, frame.snapshot.context)
-        return bool(await in_config(config, part.when, frame.snapshot))
+    async def verdict(_: str) -> bool | str:
+        try:
+            return bool(await in_config(config, part.when, frame.snapshot))
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            return f"when= raised {type(error).__name__}: {error}"
 
-    named: Any = task(name="when")  # so that a resume does not ask again about a part that has begun
-    try:
-        return bool(await named(verdict)(frame.snapshot.path))
-    except (GraphBubbleUp, RunError):
-        raise
-    except Exception as error:
-        told = f"when= raised {type(error).__name__}: {error}"
-        raise RunError(told, path=frame.snapshot.path) from error
+    # asked in a task of its own, so that a resume does not ask again about a part that has begun
+    found = await call_task("when", verdict, frame.snapshot.path)
+    if isinstance(found, str):
+        raise RunError(found, path=frame.snapshot.path)
+    return bool(found)
 
 
 def _meter(part: Any, frame: Frame) -> Meter:

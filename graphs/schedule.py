@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 from langgraph.config import get_config
 from langgraph.errors import GraphInterrupt
-from langgraph.func import task
 from langgraph.runtime import Runtime
 
 from ..core.delta import Delta, compose, compose_all
@@ -23,6 +22,7 @@ from ..core.plain import delta_from, update_from
 from ..core.records import StepRecord
 from ..core.stored import Types
 from ..nodes.frame import Frame
+from ..nodes.tasks import call_task
 from .eager import BATCH_NAME
 from .order import Ancestors
 from .region import UNDONE, Planned, Region, visit_of
@@ -69,8 +69,7 @@ class Schedule:
             opened = self.flow.opening(snapshot)
             return update_from(Delta() if opened is None else Delta((opened,)))
 
-        named: Any = task(name="opening")
-        return delta_from(await named(settle)(snapshot.path), self.types)
+        return delta_from(await call_task("opening", settle, snapshot.path), self.types)
 
 
 @dataclass
@@ -121,8 +120,7 @@ class _Round:
                 self._start(step)
             return await self._ended(batch)
 
-        named: Any = task(name=f"{BATCH_NAME}{number}")
-        return named(run_batch)(number)
+        return call_task(f"{BATCH_NAME}{number}", run_batch, number)
 
     async def _ended(self, steps: Sequence[Planned]) -> list[Any]:
         """The results of `steps` once every one has ended. One that is paused counts as cancelled when
@@ -140,8 +138,7 @@ class _Round:
         async def run_step(_: str) -> dict[str, Any]:
             return update_from(await self._step(step))
 
-        named: Any = task(name=step.key)
-        self.results[step.path] = future = named(run_step)(step.path)
+        self.results[step.path] = future = call_task(step.key, run_step, step.path)
         future.add_done_callback(partial(self._restored, step))
 
     def _restored(self, step: Planned, future: asyncio.Future[Any]) -> None:
