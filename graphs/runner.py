@@ -50,7 +50,11 @@ class Runner:
         if visit.task is not None:
             snapshot = replace(snapshot, task=visit.task, assigned=True)
         here = frame.at(snapshot)
-        if visit.blocked is not None or not await _wanted(self.part, here, runtime):
+        try:
+            is_left_out = visit.blocked is not None or not await _wanted(self.part, here, runtime)
+        except RunError as error:
+            return Delta((self.unrun(visit.path, "failed", str(error), reason=error.reason),))
+        if is_left_out:
             metadata = {} if visit.blocked is None else {"blocked": True}
             return Delta((self.unrun(visit.path, "skipped", visit.blocked or "", metadata=metadata),))
         for message in visit.messages:
