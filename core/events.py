@@ -57,6 +57,6 @@ class Event:
     result: Any = None
 
     def to_plain(self) -> dict[str, Any]:
-        """The fields that say something, without `result`, for LangGraph's custom stream."""
+        """The fields that say something, without `result`, as plain values to send on."""
         named = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "result"}
         return {name: value for name, value in named.items() if value is not None and value is not False}

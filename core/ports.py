@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from .bus import BusMessage
@@ -108,16 +108,6 @@ class ModelResolver(Protocol):
     def __call__(self, model: Any, level: str | None = None, /) -> Any: ...
 
 
-class StoreOpener(Protocol):
-    """Opens what a URL names, for the running event loop."""
-
-    def __call__(self, url: str, /) -> AbstractAsyncContextManager[Any]: ...
-
-
-EventStream = AsyncIterator[Event]
-Metadata = Mapping[str, Any]
-
-
 @dataclass(frozen=True, slots=True)
 class Question:
     """What a paused thread asks: answer it by `id`."""
@@ -125,4 +115,3 @@ class Question:
     id: str
     path: str
     question: Any
-    metadata: Metadata = field(default_factory=dict)

@@ -56,6 +56,3 @@ class AdapterBinding:
 
     default: AdapterFn | None = None
     overrides: Mapping[str, AdapterFn] = field(default_factory=dict)
-
-    def adapter_for(self, unit_id: str) -> AdapterFn | None:
-        return self.overrides.get(unit_id, self.default)
