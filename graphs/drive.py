@@ -10,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.constants import END, START
 from langgraph.errors import GraphRecursionError
 
 from ..core.bookkeeping import FLOW_SCOPE, Scopes
@@ -107,6 +108,10 @@ class Drive:
     async def state(self, *, subgraphs: bool = False) -> Any:
         return await self.graph.aget_state(self.full_config, subgraphs=subgraphs)
 
+    async def settle(self) -> None:
+        """Write the checkpoint that a crash kept from a superstep whose tasks are all done; run nothing."""
+        await self.graph.aupdate_state(self.full_config, None, as_node=END)
+
     async def questions(self) -> list[Question]:
         return list(questions_from((await self.state()).interrupts))
 
@@ -116,7 +121,7 @@ class Drive:
         if not state.values.get("turn"):
             raise PlaitError(f"there is no thread {self.thread_id!r}")
         values = dict(state.values)
-        if any(task.name == ENTER for task in state.tasks):  # a turn that broke off before it began
+        if any(task.name in (START, ENTER) for task in state.tasks):  # a turn that broke off before it began
             values |= {"steps": [], "bus": [], "outcome": "", "ended": {}}
         return result_from(self.bound, values, state.interrupts, self.thread_id)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import BaseMessage, convert_to_messages
+from langgraph.constants import START
 from langgraph.types import Command
 
 from ..core.errors import NothingToResume, PlaitError, ThreadPaused
@@ -66,12 +67,17 @@ def check_given(bound: Bound, state: Mapping[str, Any] | None) -> None:
 
 
 async def check_new_turn(drive: Drive, *, abandon: bool) -> None:
-    """Raise what keeps a thread from a new turn: ThreadPaused unless `abandon`, or ClassChanged."""
+    """Raise what keeps a thread from a new turn: ThreadPaused unless `abandon`, or ClassChanged.
+
+    What the last turn finished, but lost the checkpoint after, is kept: new input would drop it.
+    """
     state = await drive.state()
     questions = questions_from(state.interrupts)
     if questions and not abandon:
         raise ThreadPaused(drive.thread_id, questions)
     check_state(drive.bound, state.values)
+    if state.tasks and not state.next and all(task.name != START for task in state.tasks):
+        await drive.settle()
 
 
 async def continuation(drive: Drive, answers: Any) -> Any:
@@ -90,7 +96,7 @@ async def continuation(drive: Drive, answers: Any) -> Any:
     if state.tasks:  # not `next`: a step that is done, but lost the checkpoint after it, is not in there
         return None
     ended = state.values.get("outcome")
-    if ended != "failed":
+    if ended and ended != "failed":
         raise NothingToResume(f"thread {drive.thread_id!r} ended {ended!r}; start a new turn with run(...)")
     return Command(update=rewound(state.values), goto=ENTER)
 

@@ -112,9 +112,6 @@ async def ten_turns(client: httpx.AsyncClient, user: str) -> list[str]:
     ]
 
 
-@pytest.mark.xfail(
-    strict=False, reason="a kill at a rare moment lost one turn in one run of several; not yet found"
-)
 async def test_ten_turns_of_two_users_survive_a_server_that_is_killed(
     server: Server, client: httpx.AsyncClient
 ) -> None:
