@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from .graphs.run import Run
     from .graphs.sequential import SequentialFlow
     from .graphs.step import step
+    from .nodes.declared import tool
     from .nodes.termination import Condition, Delegated, Limit, MaxRounds, Resolved, StopReason
     from .nodes.toolforms import Observation, ToolDefinition, ToolRegistry, ToolResult
     from .nodes.tools import ToolRuntime
@@ -132,6 +133,7 @@ __all__ = [
     "react_adapter",
     "step",
     "text_react_adapter",
+    "tool",
 ]
 
 # Where each name lives. Tools read the imports above; the running program reads this.
@@ -191,6 +193,7 @@ _HOMES = {
     "Run": "graphs.run",
     "SequentialFlow": "graphs.sequential",
     "step": "graphs.step",
+    "tool": "nodes.declared",
     "Condition": "nodes.termination",
     "Delegated": "nodes.termination",
     "Limit": "nodes.termination",

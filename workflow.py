@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import Any
 from uuid import uuid4
@@ -12,9 +12,8 @@ from uuid import uuid4
 from langchain_core.runnables import RunnableConfig
 
 from .adapters.models import resolve_model
-from .adapters.source import Source
-from .adapters.stores import check_url, saver_for, saver_source, store_source
-from .core.errors import DefinitionError, PlaitError, ThreadBusy
+from .adapters.stores import check_url
+from .core.errors import DefinitionError
 from .core.events import Event
 from .core.ports import EMPTY_PLANE, Plane
 from .core.roles import AdapterBinding, AdapterFn
@@ -30,8 +29,9 @@ from .graphs.result import RunResult
 from .graphs.roletable import WorkflowDefinition, role_table
 from .graphs.run import Run
 from .graphs.step import as_part
-from .graphs.turns import UNSET, check_given, check_new_turn, continuation, turn_input
+from .graphs.turns import UNSET
 from .thread import Thread
+from .workflow_engine import Engine
 
 
 class Workflow:
@@ -91,12 +91,8 @@ class Workflow:
         self.bound: Bound = bind(as_part(flow), binding)
         self.name = name
         self.bus = MessageBus()
-        self._plane = plane
         self._context_schema = context_schema
-        self._savers: Source = saver_source(checkpointer, self.bound.importable)
-        self._stores: Source = store_source(store)
-        self._kept_open = AsyncExitStack()
-        self._busy: set[str] = set()
+        self._engine = Engine(self.bound, lambda: self.graph, self.bus, plane, checkpointer, store)
 
     @cached_property
     def graph(self) -> Graph:
@@ -136,7 +132,7 @@ class Workflow:
         carries the result), ThreadPaused when the thread waits for answers, unless `abandon`,
         ClassChanged when a shared value of the thread cannot be read any more.
         """
-        return await self._started(
+        return await self._engine.turn(
             None, task, thread_id=thread_id, context=context, config=config, state=state, abandon=abandon
         )
 
@@ -148,7 +144,7 @@ class Workflow:
         """Start one turn on the running loop and return a handle on it; options as for `run`."""
         thread_id = options.pop("thread_id", None) or str(uuid4())
         run = Run(thread_id)
-        return run.begin(self._started(run, task, thread_id=thread_id, **options))
+        return run.begin(self._engine.turn(run, task, thread_id=thread_id, **options))
 
     async def stream(
         self, task: Any, *, path: str | None = None, types: Collection[str] | None = None, **options: Any
@@ -208,10 +204,7 @@ class Workflow:
         DefinitionChanged when parts that ran are defined differently now, ThreadPaused when
         answers are missing.
         """
-        async with self.drive(thread_id, context, config) as drive:
-            with self._held(drive.thread_id):
-                given = await continuation(drive, answers)
-                return await drive.run(given, resumed=True)
+        return await self._engine.resume(thread_id, answers, context=context, config=config)
 
     def resume_sync(self, thread_id: str, answers: Any = UNSET, **options: Any) -> RunResult:
         """`resume` for callers that cannot await."""
@@ -230,13 +223,11 @@ class Workflow:
         return (await self.thread(thread_id).result()).bus
 
     async def __aenter__(self) -> Workflow:
-        await self._kept_open.enter_async_context(self._savers.use())
-        await self._kept_open.enter_async_context(self._stores.use())
+        await self._engine.open()
         return self
 
     async def __aexit__(self, *_: Any) -> None:
-        stack, self._kept_open = self._kept_open, AsyncExitStack()
-        await stack.aclose()
+        await self._engine.close()
 
     def __repr__(self) -> str:
         return f"Workflow({self.bound.flow!r})"
@@ -245,64 +236,9 @@ class Workflow:
     async def drive(
         self, thread_id: str | None, context: Any = None, config: RunnableConfig | None = None
     ) -> AsyncIterator[Drive]:
-        async with self._savers.use() as saver, self._stores.use() as store:
-            if thread_id is not None and not thread_id.strip():
-                raise PlaitError("a thread_id must not be blank; leave it out for a new thread")
-            named = thread_id or (config or {}).get("configurable", {}).get("thread_id")
-            thread = str(named or uuid4())
-            graph = self.graph.copy({"checkpointer": saver_for(saver, thread), "store": store})
-            yield Drive(
-                self.bound,
-                graph,
-                thread,
-                is_new=named is None,
-                context=context,
-                config=config or {},
-                plane=self._plane,
-                publishers=(self.bus.publish,),
-            )
-
-    async def _started(
-        self,
-        run: Run | None,
-        task: Any,
-        *,
-        thread_id: str | None = None,
-        context: Any = None,
-        config: RunnableConfig | None = None,
-        state: Mapping[str, Any] | None = None,
-        abandon: bool = False,
-    ) -> RunResult:
-        given = turn_input(task, state)
-        check_given(self.bound, state)
-        async with self.drive(thread_id, context, config) as drive:
-            with self._held(drive.thread_id):
-                return await self._driven(drive, run, given, abandon)
-
-    async def _driven(
-        self, drive: Drive, run: Run | None, given: Mapping[str, Any], abandon: bool
-    ) -> RunResult:
-        if run is not None:
-            drive.listeners.append(run.listen)
-        if not drive.is_new:
-            await check_new_turn(drive, abandon=abandon)
-        try:
-            return await drive.run(given)
-        except asyncio.CancelledError:
-            if run is None or not run.is_cancelling:
-                raise
-            return await drive.cancelled()
-
-    @contextmanager
-    def _held(self, thread_id: str) -> Iterator[None]:
-        """One run at a time on a thread. Raises ThreadBusy."""
-        if thread_id in self._busy:
-            raise ThreadBusy(thread_id)
-        self._busy.add(thread_id)
-        try:
-            yield
-        finally:
-            self._busy.discard(thread_id)
+        """One thread, opened for reading or running. For the framework."""
+        async with self._engine.drive(thread_id, context, config) as drive:
+            yield drive
 
 
 def create_workflow(

@@ -28,8 +28,8 @@ async def sqlite_saver(path: str, serde: Any) -> AsyncIterator[BaseCheckpointSav
     """A saver on `path`, whose folder is made when it is missing."""
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-    async with _connection(path) as connection:
-        saver = AsyncSqliteSaver(connection, serde=serde)
+    async with connection(path) as opened:
+        saver = AsyncSqliteSaver(opened, serde=serde)
         await patiently(saver.setup, SETUP_PASSING, f"opening {path}")
         yield GuardedSaver(saver, PASSING)
 
@@ -39,18 +39,18 @@ async def sqlite_store(path: str) -> AsyncIterator[BaseStore]:
     """A store on `path`, whose folder is made when it is missing."""
     from langgraph.store.sqlite.aio import AsyncSqliteStore
 
-    async with _connection(path, isolation_level=None) as connection:
-        store = AsyncSqliteStore(connection)
+    async with connection(path, isolation_level=None) as opened:
+        store = AsyncSqliteStore(opened)
         async with stopped(store):
             await patiently(store.setup, SETUP_PASSING, f"opening {path}")
             yield GuardedStore(store, PASSING)
 
 
 @asynccontextmanager
-async def _connection(path: str, **options: Any) -> AsyncIterator[Any]:
+async def connection(path: str, **options: Any) -> AsyncIterator[Any]:
     import aiosqlite
 
     if path != ":memory:":
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-    async with aiosqlite.connect(path, timeout=BUSY_S, **options) as connection:
-        yield connection
+    async with aiosqlite.connect(path, timeout=BUSY_S, **options) as opened:
+        yield opened

@@ -29,7 +29,7 @@ def check_url(given: Any, what: str) -> None:
     kind = BaseCheckpointSaver if what == "checkpointer" else BaseStore
     known = given is None or isinstance(given, kind)
     if isinstance(given, str):
-        known = given == "memory" or given.startswith(POSTGRES) or bool(_sqlite_path(given))
+        known = given == "memory" or given.startswith(POSTGRES) or bool(sqlite_path(given))
     if type(given).__name__ in SYNC_ONLY:
         told = "has no async methods; give its async form (such as AsyncSqliteSaver) or a URL"
         raise DefinitionError(f"{what}: {type(given).__name__} {told}")
@@ -53,7 +53,7 @@ def saver_source(checkpointer: Any, allowed: Allowed) -> Source:
         return Source(GuardedSaver(checkpointer.with_allowlist(listed)), None)
     if checkpointer.startswith(POSTGRES):
         return Source(None, lambda: postgres_savers(checkpointer, serde))
-    return Source(None, lambda: sqlite_saver(_sqlite_path(checkpointer) or "", serde))
+    return Source(None, lambda: sqlite_saver(sqlite_path(checkpointer) or "", serde))
 
 
 def store_source(store: Any) -> Source:
@@ -64,7 +64,7 @@ def store_source(store: Any) -> Source:
         return Source(store, None)
     if store.startswith(POSTGRES):
         return Source(None, lambda: postgres_store(store))
-    return Source(None, lambda: sqlite_store(_sqlite_path(store) or ""))
+    return Source(None, lambda: sqlite_store(sqlite_path(store) or ""))
 
 
 def saver_for(saver: Any, thread_id: str) -> Any:
@@ -72,6 +72,6 @@ def saver_for(saver: Any, thread_id: str) -> Any:
     return saver.for_thread(thread_id) if isinstance(saver, Shards) else saver
 
 
-def _sqlite_path(url: str) -> str | None:
+def sqlite_path(url: str) -> str | None:
     """`sqlite:///runs.db` is relative, `sqlite:////data/runs.db` absolute, as in SQLAlchemy."""
     return url.removeprefix("sqlite:///") or None if url.startswith("sqlite:///") else None

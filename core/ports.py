@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -31,7 +31,8 @@ class Inbox(Protocol):
 
     async def put(self, thread_id: str, item: InboxItem) -> None: ...
 
-    async def items(self, thread_id: str, path: str, delivered: Sequence[str]) -> list[InboxItem]: ...
+    async def items(self, thread_id: str) -> Sequence[InboxItem]:
+        """All that was ever put, oldest first; who has been given what is in the thread's own state."""
 
 
 JournalState = Literal["started", "done", "paused", "cancelled"]
@@ -39,7 +40,10 @@ JournalState = Literal["started", "done", "paused", "cancelled"]
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """What is known of one tool call: `digest` ties it to its tool and arguments."""
+    """What is known of one tool call: `digest` ties it to its tool and arguments.
+
+    `result` is the plain form of what a call that is done came to.
+    """
 
     state: JournalState
     digest: str
@@ -49,20 +53,53 @@ class JournalEntry:
 class Journal(Protocol):
     """Remembers tool calls so that a completed effect never runs twice.
 
-    A key is thread, checkpoint namespace of the executing node, and call ordinal.
+    A key is the checkpoint namespace of the executing node and the call's ordinal, unique in its thread.
     """
 
-    async def read(self, key: str) -> JournalEntry | None: ...
+    async def read(self, thread_id: str, keys: Sequence[str]) -> Mapping[str, JournalEntry]:
+        """The entries of `keys` that there are."""
 
-    async def write(self, key: str, entry: JournalEntry) -> None: ...
+    async def write(self, thread_id: str, entries: Mapping[str, JournalEntry]) -> None:
+        """Keep all of them at once; returns when they are on disk."""
+
+    async def forget(self, thread_id: str) -> None:
+        """Drop what the thread's ended turns left."""
 
 
 class ThreadLock(Protocol):
-    """One writer per thread; the lock dies with its holder."""
+    """One writer per thread, over all processes; the lock dies with its holder."""
 
-    def hold(self, thread_id: str) -> AbstractAsyncContextManager[None]: ...
+    def hold(self, thread_id: str, *, wait: bool = False) -> AbstractAsyncContextManager[None]:
+        """Hold the thread. Raises ThreadBusy when another holds it, unless it may `wait`."""
 
-    async def check(self, thread_id: str) -> None: ...
+    async def check(self, thread_id: str) -> None:
+        """Raise RunError with reason `store` when the lock was lost."""
+
+    async def is_held(self, thread_id: str) -> bool:
+        """Whether anybody holds the thread now."""
+
+
+class EventLog(Protocol):
+    """The events of runs, readable from any process while a run is under way and after it."""
+
+    def writer(self, thread_id: str) -> AbstractAsyncContextManager[Emit]:
+        """Take in the events of one run; they are written in batches, all of them by the end."""
+
+    async def read(self, thread_id: str, after: str = "") -> tuple[Sequence[Event], str]:
+        """The events written after the place `after`, and the place to read on from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """What a run shares with other processes; None is a service that there is not."""
+
+    inbox: Inbox | None = None
+    journal: Journal | None = None
+    lock: ThreadLock | None = None
+    events: EventLog | None = None
+
+
+NO_LIVE = Live()
 
 
 StageName = Literal[

@@ -16,7 +16,7 @@ from langgraph.errors import GraphRecursionError
 from ..core.bookkeeping import FLOW_SCOPE, Scopes
 from ..core.errors import PlaitError, RunError
 from ..core.plain import delta_from
-from ..core.ports import EMPTY_PLANE, Emit, Plane, Publish, Question
+from ..core.ports import EMPTY_PLANE, NO_LIVE, Emit, Live, Plane, Publish, Question
 from ..core.state import SharedState
 from ..core.usage import Usage
 from ..nodes.frame import RunScope, current_run
@@ -45,6 +45,7 @@ class Drive:
     plane: Plane = EMPTY_PLANE
     publishers: Sequence[Publish] = ()
     listeners: list[Emit] = field(default_factory=list)
+    live: Live = NO_LIVE
 
     @property
     def full_config(self) -> RunnableConfig:
@@ -55,7 +56,12 @@ class Drive:
     async def run(self, given: Any, *, resumed: bool = False) -> RunResult:
         """Invoke the graph and read the result. Raises RunError when the run failed."""
         scope = RunScope(
-            str(self.config.get("run_id") or uuid4()), self.listeners, self.publishers, self.plane, resumed
+            str(self.config.get("run_id") or uuid4()),
+            self.listeners,
+            self.publishers,
+            self.plane,
+            self.live,
+            resumed,
         )
         started, outcome, told, result = time.time(), "failed", None, None
         scope.emit("agent_start", "", resumed=resumed)

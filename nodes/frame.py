@@ -16,7 +16,7 @@ from typing import Any
 
 from ..core.bus import BusMessage
 from ..core.events import Event, EventType
-from ..core.ports import EMPTY_PLANE, Emit, Plane, Publish
+from ..core.ports import EMPTY_PLANE, NO_LIVE, Emit, Live, Plane, Publish
 from ..core.records import StepRecord
 from ..core.snapshot import Snapshot
 from .meter import Meter
@@ -31,6 +31,7 @@ class RunScope:
     listeners: Sequence[Emit] = ()
     publishers: Sequence[Publish] = ()
     plane: Plane = EMPTY_PLANE
+    live: Live = NO_LIVE
     resumed: bool = False
     started: float = field(default_factory=time.time)
     meter: Meter | None = None
