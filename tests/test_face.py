@@ -87,6 +87,7 @@ PUBLIC = [
     "react_adapter",
     "step",
     "text_react_adapter",
+    "tool",
 ]
 
 
