@@ -6,20 +6,49 @@ are the one place where a lower layer names a higher one; it is looked up when t
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, overload
+
+from typing_extensions import TypeVar
+
+from .control import Finish, Skip
+
+if TYPE_CHECKING:
+    from .flow import Flow
+    from .snapshot import Snapshot
+
+In = TypeVar("In", contravariant=True, default=Any)
+Out = TypeVar("Out", covariant=True, default=Any)
+T = TypeVar("T")
 
 
-class Part:
-    """Anything that may stand in a flow. `a >> [b, c] >> d` makes a sequence."""
+class Part(Generic[In, Out]):
+    """Anything that may stand in a flow. `a >> [b, c] >> d` makes a sequence.
+
+    `Out` is the type of what it gives when it runs to its end, and type checkers carry it through `>>`
+    (a `Finish`, or a last part that is skipped, may give something else). `In` is what the part before
+    must give. Units and functions take anything (a unit shows the model whatever it is, a function finds
+    it in the Snapshot), so it says something only where you declare it, as in `Flow[Plan, Report]`: then
+    `>>` is checked against it.
+    """
 
     __slots__ = ()
 
+    @overload
+    def __rshift__(self, other: Part[Out, T]) -> Flow[In, T]: ...
+    @overload
+    def __rshift__(self, other: Callable[[Snapshot], Awaitable[T | Skip | Finish]]) -> Flow[In, T]: ...
+    @overload
+    def __rshift__(self, other: Callable[[Snapshot], T | Skip | Finish]) -> Flow[In, T]: ...
+    @overload
+    def __rshift__(self, other: list[Any]) -> Flow[In, dict[str, Any]]: ...
     def __rshift__(self, other: Any) -> Any:
         return _graphs("sequential").SequentialFlow(self, other)
 
-    def __rrshift__(self, other: Any) -> Any:
-        return _graphs("sequential").SequentialFlow(other, self)
+    def __rrshift__(self, other: Callable[[Snapshot], Any] | list[Any]) -> Flow[object, Out]:
+        made: Flow[object, Out] = _graphs("sequential").SequentialFlow(other, self)
+        return made
 
     def compile(
         self, *, model: Any = None, checkpointer: Any = None, store: Any = None, **options: Any
@@ -36,6 +65,11 @@ class Part:
     def draw(self) -> Any:
         """A picture of this part: `.mermaid`, `.svg`, and what a notebook shows. See `plait.view`."""
         return _named("view.drawing").Drawing(self)
+
+
+Answer: TypeAlias = T | Skip | Finish
+PartLike: TypeAlias = Part[Any, T] | Callable[["Snapshot"], Answer[T] | Awaitable[Answer[T]]]
+"""What may stand where a part may: a part, or a plain function of the Snapshot, sync or async."""
 
 
 def _graphs(module: str) -> Any:
