@@ -1,7 +1,9 @@
 # make demo    run the accounting router, with no key and no server
 # make test    run the tests
 # make check   lint, types, architecture, tests
+# make crash   kill runs at a thousand moments and see that none ends otherwise, in about five minutes
 # make bench   Plait beside LangGraph by hand, in about five minutes; make bench-quick in one
+# make cancels a thousand cancels at random moments leave nothing behind, in some minutes
 # make aimock  a second model server for tests/wire, where there is Node 20; without it those tests are skipped
 # make clean   back to a fresh clone
 #
@@ -23,7 +25,7 @@ ifneq ($(fits),yes)
 .PHONY: $(MADE)
 endif
 
-.PHONY: help demo test check lint types architecture bench bench-quick aimock clean
+.PHONY: help demo test check lint types architecture crash bench bench-quick cancels aimock clean
 .NOTPARALLEL:
 
 help:
@@ -53,11 +55,18 @@ types: $(VENV)/.dev
 architecture: $(VENV)/.test
 	@$(BIN)/python -P -m pytest -q tests/test_architecture.py
 
+# Every second boundary, which makes more than a thousand; ARGS="--every 1 --seeds 3" for a long night.
+crash: $(VENV)/.test
+	@$(BIN)/python -P -m plait.tests.crash $(ARGS)
+
 bench: $(VENV)/.base
 	@$(BIN)/python -P -m plait.benchmarks $(ARGS)
 
 bench-quick: $(VENV)/.base
 	@$(BIN)/python -P -m plait.benchmarks --quick $(ARGS)
+
+cancels: $(VENV)/.test
+	@CANCELS=1000 $(BIN)/python -P -m pytest -q tests/live/test_cancels.py $(ARGS)
 
 AIMOCK := build/aimock
 aimock: $(AIMOCK)/.made

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .adapters.agent import agent_adapter
+    from .adapters.journaled import journaled
     from .adapters.langchain import langchain_adapter
     from .adapters.langgraph import langgraph_adapter
     from .adapters.llm import llm_adapter
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         ClassChanged,
         DefinitionChanged,
         DefinitionError,
+        EncryptionMismatch,
         MissingExtra,
         NothingToResume,
         PlaitError,
@@ -41,19 +43,26 @@ if TYPE_CHECKING:
     from .core.usage import Limits, Usage
     from .graphs.broadcast import BroadcastFlow
     from .graphs.bus import MessageBus
+    from .graphs.compare import Comparison, compare
     from .graphs.composite import CompositeFlow
     from .graphs.dag import DAGFlow
     from .graphs.delegation import DelegationFlow
+    from .graphs.draining import draining
     from .graphs.flow import ControlFlow, Flow
     from .graphs.loop import LoopFlow
     from .graphs.parallel import ParallelFlow
+    from .graphs.points import ThreadPoint
     from .graphs.reflexion import ReflexionFlow
+    from .graphs.rerun import Rerun
     from .graphs.roletable import END, FALLBACK, Role, Transition, WorkflowDefinition
     from .graphs.router import RouterFlow
     from .graphs.run import Run
     from .graphs.sequential import SequentialFlow
     from .graphs.step import step
+    from .nodes.asking import ask
+    from .nodes.decisions import approve, edit, reject, respond
     from .nodes.declared import tool
+    from .nodes.lingering import Lingering
     from .nodes.termination import Condition, Delegated, Limit, MaxRounds, Resolved, StopReason
     from .nodes.toolforms import Observation, ToolDefinition, ToolRegistry, ToolResult
     from .nodes.tools import ToolRuntime
@@ -69,6 +78,7 @@ __all__ = [
     "BroadcastFlow",
     "BusMessage",
     "ClassChanged",
+    "Comparison",
     "CompositeFlow",
     "Condition",
     "ControlFlow",
@@ -78,12 +88,14 @@ __all__ = [
     "Delegated",
     "DelegationFlow",
     "Delta",
+    "EncryptionMismatch",
     "Event",
     "Failure",
     "Finish",
     "Flow",
     "Limit",
     "Limits",
+    "Lingering",
     "LoopFlow",
     "MaxRounds",
     "MessageBus",
@@ -95,6 +107,7 @@ __all__ = [
     "Plan",
     "PlanStep",
     "ReflexionFlow",
+    "Rerun",
     "Resolved",
     "Role",
     "RoleFn",
@@ -113,6 +126,7 @@ __all__ = [
     "ThreadBusy",
     "ThreadContext",
     "ThreadPaused",
+    "ThreadPoint",
     "ToolCallRecord",
     "ToolDefinition",
     "ToolRegistry",
@@ -125,12 +139,20 @@ __all__ = [
     "WorkflowDefinition",
     "WorkflowUnit",
     "agent_adapter",
+    "approve",
+    "ask",
+    "compare",
     "create_workflow",
+    "draining",
+    "edit",
     "field",
+    "journaled",
     "langchain_adapter",
     "langgraph_adapter",
     "llm_adapter",
     "react_adapter",
+    "reject",
+    "respond",
     "step",
     "text_react_adapter",
     "tool",
@@ -139,6 +161,7 @@ __all__ = [
 # Where each name lives. Tools read the imports above; the running program reads this.
 _HOMES = {
     "agent_adapter": "adapters.agent",
+    "journaled": "adapters.journaled",
     "langchain_adapter": "adapters.langchain",
     "langgraph_adapter": "adapters.langgraph",
     "llm_adapter": "adapters.llm",
@@ -152,6 +175,7 @@ _HOMES = {
     "ClassChanged": "core.errors",
     "DefinitionChanged": "core.errors",
     "DefinitionError": "core.errors",
+    "EncryptionMismatch": "core.errors",
     "MissingExtra": "core.errors",
     "NothingToResume": "core.errors",
     "PlaitError": "core.errors",
@@ -176,14 +200,19 @@ _HOMES = {
     "Usage": "core.usage",
     "BroadcastFlow": "graphs.broadcast",
     "MessageBus": "graphs.bus",
+    "Comparison": "graphs.compare",
+    "compare": "graphs.compare",
     "CompositeFlow": "graphs.composite",
     "DAGFlow": "graphs.dag",
     "DelegationFlow": "graphs.delegation",
+    "draining": "graphs.draining",
     "ControlFlow": "graphs.flow",
     "Flow": "graphs.flow",
     "LoopFlow": "graphs.loop",
     "ParallelFlow": "graphs.parallel",
+    "ThreadPoint": "graphs.points",
     "ReflexionFlow": "graphs.reflexion",
+    "Rerun": "graphs.rerun",
     "END": "graphs.roletable",
     "FALLBACK": "graphs.roletable",
     "Role": "graphs.roletable",
@@ -193,7 +222,13 @@ _HOMES = {
     "Run": "graphs.run",
     "SequentialFlow": "graphs.sequential",
     "step": "graphs.step",
+    "ask": "nodes.asking",
+    "approve": "nodes.decisions",
+    "edit": "nodes.decisions",
+    "reject": "nodes.decisions",
+    "respond": "nodes.decisions",
     "tool": "nodes.declared",
+    "Lingering": "nodes.lingering",
     "Condition": "nodes.termination",
     "Delegated": "nodes.termination",
     "Limit": "nodes.termination",

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, Literal, Self, overload
 from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
@@ -15,14 +15,17 @@ from .adapters.models import resolve_model
 from .adapters.stores import check_url
 from .core.errors import DefinitionError
 from .core.events import Event
+from .core.part import Out, PartLike, T
 from .core.ports import EMPTY_PLANE, Plane
 from .core.roles import AdapterBinding, AdapterFn
 from .core.usage import Limits
 from .graphs.background import run_in_background
-from .graphs.binding import Binding, Bound, bind
+from .graphs.binding import Binding, Bound, Granularity, bind
+from .graphs.brake import Brake
 from .graphs.bus import MessageBus
 from .graphs.compile import Graph, compile_root
 from .graphs.drive import Drive
+from .graphs.eventbuffer import KEPT_EVENTS
 from .graphs.foreign import Enter, Leave, node_of
 from .graphs.region import Scheduling
 from .graphs.result import RunResult
@@ -30,11 +33,13 @@ from .graphs.roletable import WorkflowDefinition, role_table
 from .graphs.run import Run
 from .graphs.step import as_part
 from .graphs.turns import UNSET
+from .nodes.declared import Effect
 from .thread import Thread
 from .workflow_engine import Engine
+from .workflow_messages import Messages
 
 
-class Workflow:
+class Workflow(Messages, Generic[Out]):
     """Runs a flow: `Workflow(flow, model=…)`, then `await workflow.run("…", thread_id="…")`.
 
     `model` is a chat model or `"provider:model"`, short for `adapter=react_adapter(model=…)`, or a
@@ -42,8 +47,13 @@ class Workflow:
     `overrides` are adapters by unit id. `state` is a pydantic model, dataclass or TypedDict that
     types the shared state. `checkpointer` and `store` are `"memory"`, `"sqlite:///FILE"`,
     `"postgresql://…"`, or any saver or store; without a checkpointer threads live in memory.
+    `encryption_key` (16, 24 or 32 bytes, a function from thread id to them, or `"env:NAME"` for a
+    variable that holds base64; extra `encryption`) encrypts what threads keep: see `adapters.encryption`.
     `limits` cover every unit; `max_concurrency` bounds the units and steps that run at a time in one
-    run; `scheduling` is how flows with parallel parts are run where they do not say so themselves.
+    run; `scheduling` is how flows with parallel parts are run where they do not say so themselves;
+    `default_effect` is what tools are taken for that declare no effect (see `plait.tool`).
+    `granularity="unit"` runs a unit's loop in one step: faster, as safe (a journal keeps each round),
+    but not to be looked into or edited between rounds.
 
     The definition is checked at once: raises DefinitionError with every fault. A workflow may
     serve many threads at a time. It opens what it needs for each run; `async with workflow` keeps
@@ -52,7 +62,7 @@ class Workflow:
 
     def __init__(
         self,
-        flow: Any,
+        flow: PartLike[Out],
         *,
         model: Any = None,
         adapter: AdapterFn | None = None,
@@ -61,38 +71,37 @@ class Workflow:
         context_schema: type | None = None,
         checkpointer: Any = None,
         store: Any = None,
+        encryption_key: Any = None,
         limits: Limits | None = None,
         max_concurrency: int | None = None,
         scheduling: Scheduling = "eager",
+        default_effect: Effect = "unsafe",
+        granularity: Granularity = "round",
         plane: Plane = EMPTY_PLANE,
         name: str = "workflow",
     ) -> None:
+        self._options = {given: value for given, value in locals().items() if given != "self"}
         check_url(checkpointer, "checkpointer")
         check_url(store, "store")
-        self._options = {
-            "flow": flow,
-            "model": model,
-            "adapter": adapter,
-            "overrides": overrides,
-            "state": state,
-            "context_schema": context_schema,
-            "checkpointer": checkpointer,
-            "store": store,
-            "limits": limits,
-            "max_concurrency": max_concurrency,
-            "scheduling": scheduling,
-            "plane": plane,
-            "name": name,
-        }
         adapters = AdapterBinding(adapter, overrides or {})
         binding = Binding(
-            adapters, resolve_model(model), state, limits, resolve_model, scheduling, max_concurrency
+            adapters,
+            resolve_model(model),
+            state,
+            limits,
+            resolve_model,
+            scheduling,
+            max_concurrency,
+            default_effect,
+            granularity,
         )
         self.bound: Bound = bind(as_part(flow), binding)
         self.name = name
         self.bus = MessageBus()
         self._context_schema = context_schema
-        self._engine = Engine(self.bound, lambda: self.graph, self.bus, plane, checkpointer, store)
+        self._engine = Engine(
+            self.bound, lambda: self.graph, self.bus, plane, checkpointer, store, encryption_key
+        )
 
     @cached_property
     def graph(self) -> Graph:
@@ -107,7 +116,11 @@ class Workflow:
         """A node function for any StateGraph: `leave(await graph.ainvoke(enter(state)))`."""
         return node_of(self.graph, enter, leave)
 
-    def replace(self, **changes: Any) -> Workflow:
+    @overload
+    def replace(self, *, flow: PartLike[T], **changes: Any) -> Workflow[T]: ...
+    @overload
+    def replace(self, **changes: Any) -> Workflow[Out]: ...
+    def replace(self, **changes: Any) -> Workflow[Any]:
         """The same workflow with other options, such as another model in a test."""
         unknown = sorted(set(changes) - set(self._options))
         if unknown:
@@ -125,25 +138,43 @@ class Workflow:
         config: RunnableConfig | None = None,
         state: Mapping[str, Any] | None = None,
         abandon: bool = False,
-    ) -> RunResult:
+        queue: bool = False,
+    ) -> RunResult[Out]:
         """Run one turn: `task` is text, content blocks, or messages; `state` sets shared keys.
 
         Returns on `done`, `partial`, `paused`. Raises RunError when the run failed (the error
         carries the result), ThreadPaused when the thread waits for answers, unless `abandon`,
-        ClassChanged when a shared value of the thread cannot be read any more.
+        ThreadBusy while another run is under way on the thread, in whatever process: with `queue`
+        this one waits until it has ended. ClassChanged when a shared value of the thread cannot be
+        read any more.
         """
         return await self._engine.turn(
-            None, task, thread_id=thread_id, context=context, config=config, state=state, abandon=abandon
+            None,
+            task,
+            thread_id=thread_id,
+            context=context,
+            config=config,
+            state=state,
+            abandon=abandon,
+            queue=queue,
         )
 
-    def run_sync(self, task: Any, **options: Any) -> RunResult:
-        """`run` for callers that cannot await; works inside a running event loop too."""
-        return run_in_background(self.run(task, **options))
+    def run_sync(self, task: Any, **options: Any) -> RunResult[Out]:
+        """`run` for callers that cannot await; works inside a running event loop too.
 
-    def start(self, task: Any, **options: Any) -> Run:
-        """Start one turn on the running loop and return a handle on it; options as for `run`."""
+        The first Ctrl-C or SIGTERM lets what is under way end and leaves the thread resumable, the
+        second cancels; then the signal takes its usual effect.
+        """
+        brake = Brake()
+        return run_in_background(self._engine.turn(None, task, brake=brake, **options), brake)
+
+    def start(self, task: Any, *, keep_events: int = KEPT_EVENTS, **options: Any) -> Run[Out]:
+        """Start one turn on the running loop and return a handle on it; options as for `run`.
+
+        `keep_events`: how many events the handle keeps for readers that come late or are slow.
+        """
         thread_id = options.pop("thread_id", None) or str(uuid4())
-        run = Run(thread_id)
+        run = Run[Out](thread_id, self._engine.send, keep_events)
         return run.begin(self._engine.turn(run, task, thread_id=thread_id, **options))
 
     async def stream(
@@ -162,6 +193,19 @@ class Workflow:
         finally:
             await run.cancel()
 
+    @overload
+    async def batch(
+        self,
+        tasks: Sequence[Any],
+        *,
+        max_concurrency: int = ...,
+        return_exceptions: Literal[False] = ...,
+        **options: Any,
+    ) -> list[RunResult[Out]]: ...
+    @overload
+    async def batch(
+        self, tasks: Sequence[Any], *, max_concurrency: int = ..., return_exceptions: bool, **options: Any
+    ) -> list[RunResult[Out] | BaseException]: ...
     async def batch(
         self,
         tasks: Sequence[Any],
@@ -169,7 +213,7 @@ class Workflow:
         max_concurrency: int = 8,
         return_exceptions: bool = False,
         **options: Any,
-    ) -> list[Any]:
+    ) -> Any:
         """Run each task on a thread of its own; results in the order of the tasks.
 
         With `return_exceptions` a failed run's RunError stands in its place, else the first one
@@ -177,7 +221,7 @@ class Workflow:
         """
         slots = asyncio.Semaphore(max_concurrency)
 
-        async def one(task: Any) -> RunResult:
+        async def one(task: Any) -> RunResult[Out]:
             async with slots:
                 return await self.run(task, **options)
 
@@ -196,21 +240,24 @@ class Workflow:
         *,
         context: Any = None,
         config: RunnableConfig | None = None,
-    ) -> RunResult:
+        queue: bool = False,
+    ) -> RunResult[Out]:
         """Go on with a thread that paused, failed, was cancelled or crashed.
 
         A paused thread needs `answers`: a mapping from question ids, or the one answer itself.
         A failed unit runs again with its transcript and fresh limits. Raises NothingToResume,
         DefinitionChanged when parts that ran are defined differently now, ThreadPaused when
-        answers are missing.
+        answers are missing, ThreadBusy while another run is under way on the thread, in whatever
+        process: with `queue` this one waits until it has ended.
         """
-        return await self._engine.resume(thread_id, answers, context=context, config=config)
+        return await self._engine.resume(thread_id, answers, context=context, config=config, queue=queue)
 
-    def resume_sync(self, thread_id: str, answers: Any = UNSET, **options: Any) -> RunResult:
-        """`resume` for callers that cannot await."""
-        return run_in_background(self.resume(thread_id, answers, **options))
+    def resume_sync(self, thread_id: str, answers: Any = UNSET, **options: Any) -> RunResult[Out]:
+        """`resume` for callers that cannot await; signals are taken as by `run_sync`."""
+        brake = Brake()
+        return run_in_background(self._engine.resume(thread_id, answers, brake=brake, **options), brake)
 
-    def thread(self, thread_id: str) -> Thread:
+    def thread(self, thread_id: str) -> Thread[Out]:
         """What is known of a thread, from any process that shares the checkpointer."""
         return Thread(self, thread_id)
 
@@ -222,7 +269,7 @@ class Workflow:
         """The bus messages of the thread's last turn."""
         return (await self.thread(thread_id).result()).bus
 
-    async def __aenter__(self) -> Workflow:
+    async def __aenter__(self) -> Self:
         await self._engine.open()
         return self
 

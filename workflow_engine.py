@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
 
-from .adapters.live import live_source
+from .adapters.encryption import cipher_of
+from .adapters.live import live_source, over_store
 from .adapters.source import Source
 from .adapters.stores import saver_for, saver_source, store_source
-from .core.errors import PlaitError, ThreadBusy
-from .core.ports import Plane
+from .core.errors import PlaitError
+from .core.ports import InboxItem, Live, Plane
+from .graphs.addressing import check_address
 from .graphs.binding import Bound
+from .graphs.brake import Brake
 from .graphs.bus import MessageBus
 from .graphs.compile import Graph
 from .graphs.drive import Drive
@@ -35,13 +37,14 @@ class Engine:
         plane: Plane,
         checkpointer: Any,
         store: Any,
+        encryption_key: Any = None,
     ) -> None:
         self._bound, self._graph, self._bus, self._plane = bound, graph, bus, plane
         self._savers: Source = saver_source(checkpointer, bound.importable)
         self._stores: Source = store_source(store)
-        self._live: Source = live_source(checkpointer, store)
+        self._cipher = cipher_of(encryption_key)
+        self._live: Source = live_source(checkpointer, store, self._cipher)
         self._kept_open = AsyncExitStack()
-        self._busy: set[str] = set()
 
     async def open(self) -> None:
         """Keep what runs need open until `close`."""
@@ -62,7 +65,8 @@ class Engine:
                 raise PlaitError("a thread_id must not be blank; leave it out for a new thread")
             named = thread_id or (config or {}).get("configurable", {}).get("thread_id")
             thread = str(named or uuid4())
-            graph = self._graph().copy({"checkpointer": saver_for(saver, thread), "store": store})
+            served = saver_for(saver, thread, live.lock, self._cipher)
+            graph = self._graph().copy({"checkpointer": served, "store": store})
             yield Drive(
                 self._bound,
                 graph,
@@ -72,7 +76,7 @@ class Engine:
                 config=config or {},
                 plane=self._plane,
                 publishers=(self._bus.publish,),
-                live=live,
+                live=self._with_store(live, store),
             )
 
     async def turn(
@@ -85,44 +89,64 @@ class Engine:
         config: RunnableConfig | None = None,
         state: Mapping[str, Any] | None = None,
         abandon: bool = False,
+        queue: bool = False,
+        brake: Brake | None = None,
     ) -> RunResult:
-        """Run one turn; `run` is the handle that watches it, if there is one."""
+        """Run one turn; `run` is the handle that watches it, if there is one, else `brake` may stop it."""
         given = turn_input(task, state)
         check_given(self._bound, state)
-        async with self.drive(thread_id, context, config) as drive:
-            with self._held(drive.thread_id):
-                return await self._driven(drive, run, given, abandon)
+        async with self.drive(thread_id, context, config) as drive, _held(drive, queue):
+            drive.brake = brake or drive.brake
+            return await self._driven(drive, run, given, abandon)
 
     async def resume(
-        self, thread_id: str, answers: Any, *, context: Any = None, config: RunnableConfig | None = None
+        self,
+        thread_id: str,
+        answers: Any,
+        *,
+        context: Any = None,
+        config: RunnableConfig | None = None,
+        queue: bool = False,
+        brake: Brake | None = None,
     ) -> RunResult:
         """Go on with a thread that stopped."""
-        async with self.drive(thread_id, context, config) as drive:
-            with self._held(drive.thread_id):
-                given = await continuation(drive, answers)
-                return await drive.run(given, resumed=True)
+        async with self.drive(thread_id, context, config) as drive, _held(drive, queue):
+            drive.brake = brake or drive.brake
+            given = await continuation(drive, answers)
+            return await drive.run(given, resumed=True)
+
+    async def send(self, thread_id: str, item: InboxItem) -> InboxItem:
+        """Put a message into a thread's inbox. Raises PlaitError when it can reach no unit."""
+        check_address(self._bound.root, item.address)
+        if not thread_id.strip():
+            raise PlaitError("a thread_id must not be blank; a message belongs to one thread")
+        async with self._stores.use() as store, self._live.use() as live:
+            inbox = self._with_store(live, store).inbox
+            assert inbox is not None
+            await inbox.put(thread_id, item)
+        return item
 
     async def _driven(
         self, drive: Drive, run: Run | None, given: Mapping[str, Any], abandon: bool
     ) -> RunResult:
         if run is not None:
             drive.listeners.append(run.listen)
+            drive.brake = run.brake
         if not drive.is_new:
             await check_new_turn(drive, abandon=abandon)
-        try:
-            return await drive.run(given)
-        except asyncio.CancelledError:
-            if run is None or not run.is_cancelling:
-                raise
-            return await drive.cancelled()
+        return await drive.run(given)
 
-    @contextmanager
-    def _held(self, thread_id: str) -> Iterator[None]:
-        """One run at a time on a thread. Raises ThreadBusy."""
-        if thread_id in self._busy:
-            raise ThreadBusy(thread_id)
-        self._busy.add(thread_id)
-        try:
-            yield
-        finally:
-            self._busy.discard(thread_id)
+    def _with_store(self, live: Live, store: Any) -> Live:
+        """Inbox and events lie in the user's store if there is one, so that others who have it find them."""
+        return live if store is None else over_store(live, store, self._cipher)
+
+
+@asynccontextmanager
+async def _held(drive: Drive, queue: bool) -> AsyncIterator[None]:
+    """One run at a time on a thread, which is recorded. Raises ThreadBusy, unless it may `queue`."""
+    async with AsyncExitStack() as stack:
+        if (lock := drive.live.lock) is not None:
+            await stack.enter_async_context(lock.hold(drive.thread_id, wait=queue))
+        if (events := drive.live.events) is not None:
+            drive.recorder = await stack.enter_async_context(events.writer(drive.thread_id))
+        yield

@@ -17,6 +17,8 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.store.base import BaseStore
 
 from ..core.errors import PlaitError, RunError
+from .encrypted import EncryptedSaver, readable
+from .encryption import Cipher
 
 PATIENCE_S = 15.0
 """How long a store may be out of reach before the run gives up on it."""
@@ -26,6 +28,7 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 1.0
 NOT_THE_STORE = (PlaitError, GraphBubbleUp, TypeError, ValueError, OverflowError)
 
 T = TypeVar("T")
+Check = Callable[[], Awaitable[None]]
 Passing = tuple[type[Exception], ...]
 """What a client raises for troubles that may pass, such as a closed connection."""
 
@@ -56,12 +59,26 @@ def failed(what: str, error: Exception) -> RunError:
 
 
 class GuardedSaver(BaseCheckpointSaver[Any]):
-    """`inner`, called patiently. It stands where LangGraph expects a saver."""
+    """`inner`, called patiently. It stands where LangGraph expects a saver.
 
-    def __init__(self, inner: BaseCheckpointSaver[Any], passing: Passing = ()) -> None:
+    `check` is awaited before each write and raises where the writer has lost its thread.
+    """
+
+    def __init__(
+        self, inner: BaseCheckpointSaver[Any], passing: Passing = (), check: Check | None = None
+    ) -> None:
         super().__init__(serde=inner.serde)
         self.inner = inner
         self._passing = passing
+        self._check = check
+
+    def checked(self, check: Check) -> GuardedSaver:
+        """The same saver for one writer."""
+        return GuardedSaver(self.inner, self._passing, check)
+
+    def encrypted(self, cipher: Cipher) -> GuardedSaver:
+        """The same saver for threads that are encrypted."""
+        return GuardedSaver(EncryptedSaver(self.inner, cipher), self._passing, self._check)
 
     @property
     def config_specs(self) -> list[Any]:
@@ -71,7 +88,7 @@ class GuardedSaver(BaseCheckpointSaver[Any]):
         return self.inner.get_next_version(current, channel)
 
     async def aget_tuple(self, config: Any) -> Any:
-        return await self._reading(lambda: self.inner.aget_tuple(config))
+        return readable(await self._reading(lambda: self.inner.aget_tuple(config)))
 
     async def aget_delta_channel_history(self, **which: Any) -> Any:
         return await self._reading(lambda: self.inner.aget_delta_channel_history(**which))
@@ -79,7 +96,7 @@ class GuardedSaver(BaseCheckpointSaver[Any]):
     async def alist(self, config: Any, **options: Any) -> AsyncIterator[Any]:
         try:
             async for item in self.inner.alist(config, **options):
-                yield item
+                yield readable(item)
         except NOT_THE_STORE:
             raise
         except Exception as error:
@@ -98,7 +115,12 @@ class GuardedSaver(BaseCheckpointSaver[Any]):
         return await patiently(call, self._passing, "reading the checkpoint")
 
     async def _writing(self, call: Callable[[], Awaitable[T]]) -> T:
-        return await patiently(call, self._passing, "writing the checkpoint")
+        async def checked() -> T:
+            if self._check is not None:
+                await self._check()
+            return await call()
+
+        return await patiently(checked, self._passing, "writing the checkpoint")
 
 
 @asynccontextmanager

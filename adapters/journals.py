@@ -1,26 +1,32 @@
-"""Journals of tool calls: in memory, in SQLite."""
+"""Journals of tool calls: in memory, in SQLite, in Postgres."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Protocol, cast
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from ..core.ports import JournalEntry
+from ..core.ports import JournalEntry, JournalState
 from .guarded import patiently
+from .postgres import passing, pool_on, set_up
 from .sqlite import PASSING, SETUP_PASSING, connection
 
-_TABLE = """
-CREATE TABLE IF NOT EXISTS plait_journal (
+_COLUMNS = """(
     thread_id TEXT NOT NULL, key TEXT NOT NULL, state TEXT NOT NULL, digest TEXT NOT NULL,
-    kind TEXT NOT NULL, result BLOB NOT NULL, PRIMARY KEY (thread_id, key)
-) WITHOUT ROWID
-"""
-_READ = "SELECT key, state, digest, kind, result FROM plait_journal WHERE thread_id = ? AND key IN"
-_WRITE = "INSERT OR REPLACE INTO plait_journal VALUES (?, ?, ?, ?, ?, ?)"
+    kind TEXT NOT NULL, result {binary} NOT NULL, PRIMARY KEY (thread_id, key)
+)"""
+_SQLITE_TABLE = f"CREATE TABLE IF NOT EXISTS plait_journal {_COLUMNS.format(binary='BLOB')} WITHOUT ROWID"
+_POSTGRES_TABLE = f"CREATE TABLE IF NOT EXISTS plait_journal {_COLUMNS.format(binary='BYTEA')}"
+_READ = "SELECT key, state, digest, kind, result FROM plait_journal WHERE thread_id = ?"
+_SQLITE_WRITE = "INSERT OR REPLACE INTO plait_journal VALUES (?, ?, ?, ?, ?, ?)"
+_POSTGRES_WRITE = (
+    "INSERT INTO plait_journal VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (thread_id, key) DO UPDATE "
+    "SET state = EXCLUDED.state, digest = EXCLUDED.digest, kind = EXCLUDED.kind, result = EXCLUDED.result"
+)
 
 
 class MemoryJournal:
@@ -36,56 +42,171 @@ class MemoryJournal:
     async def write(self, thread_id: str, entries: Mapping[str, JournalEntry]) -> None:
         self._entries[thread_id].update(entries)
 
+    async def entries(self, thread_id: str) -> Mapping[str, JournalEntry]:
+        return dict(self._entries.get(thread_id, {}))
+
     async def forget(self, thread_id: str) -> None:
         self._entries.pop(thread_id, None)
 
 
-class SqliteJournal:
-    """A journal in the file of the checkpoints."""
+class TableJournal:
+    """A journal in a table beside the checkpoints. Writes that come while one is under way are kept
+    together after it, so that parallel calls share a commit."""
 
-    def __init__(self, opened: Any, serde: Any = None) -> None:
-        self._connection = opened
-        self._serde = serde or JsonPlusSerializer()
-
-    async def set_up(self) -> None:
-        await self._connection.execute(_TABLE)
-        await self._connection.commit()
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._serde = JsonPlusSerializer(allowed_msgpack_modules=None)
+        self._waiting: dict[tuple[str, str], Row] = {}
+        self._writing: asyncio.Task[None] | None = None
 
     async def read(self, thread_id: str, keys: Sequence[str]) -> Mapping[str, JournalEntry]:
-        return await patiently(lambda: self._read(thread_id, keys), PASSING, "reading the journal")
+        return {row[0]: self._entry(row) for row in await self._table.read(thread_id, keys)}
 
-    async def _read(self, thread_id: str, keys: Sequence[str]) -> Mapping[str, JournalEntry]:
-        places = ", ".join("?" * len(keys))
-        query = f"{_READ} ({places})"
-        async with self._connection.execute(query, (thread_id, *keys)) as rows:
-            return {
-                key: JournalEntry(state, digest, self._serde.loads_typed((kind, result)))
-                async for key, state, digest, kind, result in rows
-            }
+    async def entries(self, thread_id: str) -> Mapping[str, JournalEntry]:
+        return {row[0]: self._entry(row) for row in await self._table.all(thread_id)}
+
+    def _entry(self, row: Found) -> JournalEntry:
+        _, state, digest, kind, result = row
+        return JournalEntry(cast(JournalState, state), digest, self._serde.loads_typed((kind, result)))
 
     async def write(self, thread_id: str, entries: Mapping[str, JournalEntry]) -> None:
-        rows = [
-            (thread_id, key, entry.state, entry.digest, *self._serde.dumps_typed(entry.result))
-            for key, entry in entries.items()
-        ]
-        await patiently(lambda: self._write(rows), PASSING, "writing the journal")
+        for key, entry in entries.items():
+            kind, result = self._serde.dumps_typed(entry.result)
+            self._waiting[thread_id, key] = (thread_id, key, entry.state, entry.digest, kind, result)
+        mine = {(thread_id, key) for key in entries}
+        try:
+            while mine & self._waiting.keys():
+                if self._writing is None or self._writing.done():
+                    self._writing = asyncio.ensure_future(self._flush())
+                await asyncio.shield(self._writing)
+            if self._writing is not None and not self._writing.done():
+                await asyncio.shield(self._writing)
+        except asyncio.CancelledError:
+            for place in mine:
+                self._waiting.pop(place, None)  # what has not been begun is not written late
+            raise
 
-    async def _write(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        await self._connection.executemany(_WRITE, rows)
-        await self._connection.commit()
+    async def _flush(self) -> None:
+        rows, self._waiting = list(self._waiting.values()), {}
+        await self._table.write(rows)
 
     async def forget(self, thread_id: str) -> None:
-        async def drop() -> None:
+        await self._table.forget(thread_id)
+
+
+Row = tuple[str, str, str, str, str, bytes]
+Found = tuple[str, str, str, str, bytes]
+
+
+class Table(Protocol):
+    """The rows of a journal."""
+
+    async def read(self, thread_id: str, keys: Sequence[str]) -> list[Found]: ...
+
+    async def all(self, thread_id: str) -> list[Found]: ...
+
+    async def write(self, rows: Sequence[Row]) -> None: ...
+
+    async def forget(self, thread_id: str) -> None: ...
+
+
+class SqliteTable:
+    """Rows in a SQLite file."""
+
+    def __init__(self, opened: Any) -> None:
+        self._connection = opened
+
+    async def set_up(self) -> None:
+        await self._connection.execute(_SQLITE_TABLE)
+        await self._connection.commit()
+
+    async def read(self, thread_id: str, keys: Sequence[str]) -> list[Found]:
+        return await self._select(f"{_READ} AND key IN ({', '.join('?' * len(keys))})", (thread_id, *keys))
+
+    async def all(self, thread_id: str) -> list[Found]:
+        return await self._select(_READ, (thread_id,))
+
+    async def _select(self, query: str, values: tuple[str, ...]) -> list[Found]:
+        async def select() -> list[Found]:
+            return list(await self._connection.execute_fetchall(query, values))
+
+        return await patiently(select, PASSING, "reading the journal")
+
+    async def write(self, rows: Sequence[Row]) -> None:
+        async def insert() -> None:
+            await self._connection.executemany(_SQLITE_WRITE, rows)
+            await self._connection.commit()
+
+        await patiently(insert, PASSING, "writing the journal")
+
+    async def forget(self, thread_id: str) -> None:
+        async def delete() -> None:
             await self._connection.execute("DELETE FROM plait_journal WHERE thread_id = ?", (thread_id,))
             await self._connection.commit()
 
-        await patiently(drop, PASSING, "clearing the journal")
+        await patiently(delete, PASSING, "clearing the journal")
+
+
+class PostgresTable:
+    """Rows in a Postgres database."""
+
+    def __init__(self, pool: Any) -> None:
+        self._pool = pool
+
+    async def read(self, thread_id: str, keys: Sequence[str]) -> list[Found]:
+        return await self._select(f"{_READ} AND key = ANY(?)", (thread_id, list(keys)))
+
+    async def all(self, thread_id: str) -> list[Found]:
+        return await self._select(_READ, (thread_id,))
+
+    async def _select(self, query: str, values: tuple[Any, ...]) -> list[Found]:
+
+        async def select() -> list[Found]:
+            async with self._pool.connection() as connection:
+                cursor = await connection.execute(query.replace("?", "%s"), values)
+                return [tuple(row.values()) for row in await cursor.fetchall()]
+
+        return await patiently(select, passing(), "reading the journal")
+
+    async def write(self, rows: Sequence[Row]) -> None:
+        async def insert() -> None:
+            async with self._pool.connection() as connection, connection.transaction():
+                await connection.cursor().executemany(_POSTGRES_WRITE, rows)
+
+        await patiently(insert, passing(), "writing the journal")
+
+    async def forget(self, thread_id: str) -> None:
+        async def delete() -> None:
+            async with self._pool.connection() as connection:
+                await connection.execute("DELETE FROM plait_journal WHERE thread_id = %s", (thread_id,))
+
+        await patiently(delete, passing(), "clearing the journal")
 
 
 @asynccontextmanager
-async def sqlite_journal(path: str) -> AsyncIterator[SqliteJournal]:
+async def sqlite_journal(path: str) -> AsyncIterator[TableJournal]:
     """The journal in the file at `path`."""
     async with connection(path) as opened:
-        journal = SqliteJournal(opened)
-        await patiently(journal.set_up, SETUP_PASSING, f"opening the journal in {path}")
-        yield journal
+        table = SqliteTable(opened)
+        await patiently(table.set_up, SETUP_PASSING, f"opening the journal in {path}")
+        yield TableJournal(table)
+
+
+@asynccontextmanager
+async def postgres_journal(url: str) -> AsyncIterator[TableJournal]:
+    """The journal in the database at `url`. Raises MissingExtra as `postgres_savers` does."""
+    async with pool_on(url) as pool:
+        made = _Statement(pool, _POSTGRES_TABLE)
+        await patiently(lambda: set_up(pool, made), passing(), "opening the journal")
+        yield TableJournal(PostgresTable(pool))
+
+
+class _Statement:
+    """One statement as something that is set up."""
+
+    def __init__(self, pool: Any, statement: str) -> None:
+        self._pool, self._statement = pool, statement
+
+    async def setup(self) -> None:
+        async with self._pool.connection() as connection:
+            await connection.execute(self._statement)

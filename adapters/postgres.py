@@ -39,28 +39,29 @@ async def postgres_savers(url: str, serde: Any) -> AsyncIterator[Shards]:
 
     Raises MissingExtra when the `postgres` extra is not installed.
     """
-    async with _pool(url) as pool:
+    async with pool_on(url) as pool:
         from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
         savers = [AsyncPostgresSaver(pool, serde=serde) for _ in range(SHARDS)]
-        await patiently(lambda: _set_up(pool, savers[0]), _passing(), "opening the checkpoints")
-        yield Shards(tuple(GuardedSaver(saver, _passing()) for saver in savers))
+        await patiently(lambda: set_up(pool, savers[0]), passing(), "opening the checkpoints")
+        yield Shards(tuple(GuardedSaver(saver, passing()) for saver in savers))
 
 
 @asynccontextmanager
 async def postgres_store(url: str) -> AsyncIterator[BaseStore]:
     """A store on the database at `url`. Raises MissingExtra as `postgres_savers` does."""
-    async with _pool(url) as pool:
+    async with pool_on(url) as pool:
         from langgraph.store.postgres.aio import AsyncPostgresStore
 
         store = AsyncPostgresStore(pool)
         async with stopped(store):
-            await patiently(lambda: _set_up(pool, store), _passing(), "opening the store")
-            yield GuardedStore(store, _passing())
+            await patiently(lambda: set_up(pool, store), passing(), "opening the store")
+            yield GuardedStore(store, passing())
 
 
 @asynccontextmanager
-async def _pool(url: str) -> AsyncIterator[Any]:
+async def pool_on(url: str) -> AsyncIterator[Any]:
+    """Connections to the database at `url`. Raises MissingExtra without the `postgres` extra."""
     try:
         from psycopg.rows import dict_row
         from psycopg_pool import AsyncConnectionPool
@@ -80,7 +81,7 @@ async def _pool(url: str) -> AsyncIterator[Any]:
         yield pool
 
 
-async def _set_up(pool: Any, opened: Any) -> None:
+async def set_up(pool: Any, opened: Any) -> None:
     """Make the tables, one process at a time.
 
     The lock is tried for rather than waited for: an index that is built concurrently waits for
@@ -98,7 +99,7 @@ async def _set_up(pool: Any, opened: Any) -> None:
             await connection.execute("SELECT pg_advisory_unlock(%s)", (SETUP_LOCK,))
 
 
-def _passing() -> Passing:
+def passing() -> Passing:
     from psycopg import InterfaceError, OperationalError
 
     return (OperationalError, InterfaceError)

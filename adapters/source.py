@@ -35,11 +35,22 @@ class Source:
             yield self.given
             return
         loop = asyncio.get_running_loop()
-        opened = await self._acquire(loop)
+        opening = asyncio.ensure_future(self._acquire(loop))
+        try:
+            opened = await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            await finished(self._given_back(loop, opening))
+            raise
         try:
             yield opened.value
         finally:
-            await _finished(self._release(loop, opened))
+            await finished(self._release(loop, opened))
+
+    async def _given_back(self, loop: Loop, opening: asyncio.Task[_Opened]) -> None:
+        """Close what was being opened for a caller that was cancelled meanwhile."""
+        await asyncio.wait([opening])
+        if not opening.cancelled() and opening.exception() is None:
+            await self._release(loop, opening.result())
 
     async def _acquire(self, loop: Loop) -> _Opened:
         async with self._opening.setdefault(loop, asyncio.Lock()):
@@ -59,9 +70,9 @@ class Source:
                 await opened.stack.aclose()
 
 
-async def _finished(work: Any) -> None:
+async def finished(work: Any) -> Any:
     """Await `work` to its end, also when the caller is cancelled meanwhile: what is left open
-    keeps the interpreter from exiting."""
+    keeps the interpreter from exiting. Gives what it gives."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -71,6 +82,7 @@ async def _finished(work: Any) -> None:
             if task.cancelled():
                 raise
             cancelled = error
-    task.result()
+    result = task.result()
     if cancelled is not None:
         raise cancelled
+    return result

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from copy import copy
+from functools import partial
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -12,6 +14,8 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from ..core.errors import DefinitionError
+from ..core.ports import ThreadLock
+from .encryption import Cipher
 from .guarded import GuardedSaver
 from .postgres import Shards, postgres_savers, postgres_store
 from .source import Source
@@ -50,10 +54,32 @@ def saver_source(checkpointer: Any, allowed: Allowed) -> Source:
     if checkpointer in (None, "memory"):
         return Source(InMemorySaver(serde=serde), None)
     if not isinstance(checkpointer, str):
-        return Source(GuardedSaver(checkpointer.with_allowlist(listed)), None)
+        given = copy(checkpointer)
+        given.serde = strictly(checkpointer.serde, listed)
+        return Source(GuardedSaver(given), None)
     if checkpointer.startswith(POSTGRES):
         return Source(None, lambda: postgres_savers(checkpointer, serde))
     return Source(None, lambda: sqlite_saver(sqlite_path(checkpointer) or "", serde))
+
+
+def strictly(serde: Any, listed: Sequence[tuple[str, ...]]) -> Any:
+    """`serde`, such that no classes come back but LangGraph's own, those `listed` and those that it lists
+    itself, whatever the environment says, and nothing by pickle. Raises DefinitionError for a serializer
+    of which that cannot be said."""
+    if isinstance(serde, JsonPlusSerializer):
+        own = serde._allowed_msgpack_modules
+        known = [*listed, *(own if isinstance(own, set) else ())]
+        made = copy(serde)
+        vars(made).update(vars(JsonPlusSerializer(allowed_msgpack_modules=known or None)))
+        return made
+    if hasattr(serde, "serde"):
+        made = copy(serde)
+        made.serde = strictly(serde.serde, listed)
+        return made
+    raise DefinitionError(
+        f"checkpointer: its serializer {type(serde).__name__} cannot be limited to known classes; give the "
+        f"saver a JsonPlusSerializer or an EncryptedSerializer, or leave its serializer out"
+    )
 
 
 def store_source(store: Any) -> Source:
@@ -67,9 +93,17 @@ def store_source(store: Any) -> Source:
     return Source(None, lambda: sqlite_store(sqlite_path(store) or ""))
 
 
-def saver_for(saver: Any, thread_id: str) -> Any:
-    """The saver that serves `thread_id`, where several share the work."""
-    return saver.for_thread(thread_id) if isinstance(saver, Shards) else saver
+def saver_for(
+    saver: Any, thread_id: str, lock: ThreadLock | None = None, cipher: Cipher | None = None
+) -> Any:
+    """The saver that serves `thread_id`, where several share the work; it writes under the lock, and
+    through the cipher what does not live in memory alone."""
+    served = saver.for_thread(thread_id) if isinstance(saver, Shards) else saver
+    if not isinstance(served, GuardedSaver):
+        return served
+    if cipher is not None:
+        served = served.encrypted(cipher)
+    return served if lock is None else served.checked(partial(lock.check, thread_id))
 
 
 def sqlite_path(url: str) -> str | None:

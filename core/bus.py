@@ -119,6 +119,14 @@ KINDS: dict[str, type[BusMessage]] = {
 }
 
 
+def known_types() -> list[str]:
+    """The type names of all messages there are, those of classes of your own included."""
+    kinds: list[type[BusMessage]] = [BusMessage]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    return list(dict.fromkeys(kind.type for kind in kinds))
+
+
 def message_from_plain(plain: Mapping[str, Any]) -> BusMessage:
     """The message that `to_plain` wrote. Raises KeyError for a kind that does not exist."""
     return KINDS[plain["type"]](**{name: value for name, value in plain.items() if name != "type"})

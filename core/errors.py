@@ -6,6 +6,7 @@ PlaitError
 │   └── StateConflict    two unordered steps wrote one key
 ├── ValueRefused         a value that would not survive a checkpoint unchanged
 ├── ClassChanged         a stored value whose class is missing or different now
+├── EncryptionMismatch   stored data that the workflow's encryption key does not fit
 ├── DefinitionChanged    a thread resumed under a definition that changed what ran
 ├── ThreadPaused         new input for a thread that waits for an answer
 ├── ThreadBusy           a thread that another run is under way on
@@ -90,6 +91,17 @@ class ClassChanged(PlaitError):
         super().__init__(f"{key}: stored as {class_name}, {why}; restore the class or start a new thread")
 
 
+class EncryptionMismatch(PlaitError):
+    """What a thread keeps cannot be read with the workflow's `encryption_key`, or not without one."""
+
+    def __init__(self, thread_id: str, why: str) -> None:
+        self.thread_id = thread_id
+        super().__init__(
+            f"thread {thread_id!r}: what is stored for it {why}; it was left as it is: use the "
+            f"encryption_key that the thread was begun with, restore its data, or start a new thread"
+        )
+
+
 class DefinitionChanged(PlaitError):
     """Parts that already ran are defined differently now, so the thread cannot go on."""
 
@@ -115,12 +127,13 @@ class ThreadPaused(PlaitError):
 
 
 class ThreadBusy(PlaitError):
-    """Another run of the same workflow is under way on the thread."""
+    """Another run is under way on the thread, in this process or in another."""
 
     def __init__(self, thread_id: str) -> None:
         self.thread_id = thread_id
         super().__init__(
-            f"thread {thread_id!r} is busy with another run; wait for it, cancel it, or use another thread"
+            f"thread {thread_id!r} is busy with another run; wait for it (queue=True), cancel it, "
+            f"or use another thread"
         )
 
 

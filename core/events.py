@@ -8,8 +8,11 @@ their order are those of pi-agent-core.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
+
+from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
 
 from .outcome import Outcome, Reason
 
@@ -56,7 +59,31 @@ class Event:
     resumed: bool = False
     result: Any = None
 
+    @property
+    def is_last(self) -> bool:
+        """Whether the run has ended with this event."""
+        return self.type == "agent_end" and self.path == ""
+
+    def is_wanted(self, path: str | None, types: Collection[str] | None) -> bool:
+        """Whether it passes the filters of a reader; the last event always does."""
+        fits = (path is None or self.path == path) and (types is None or self.type in types)
+        return fits or self.is_last
+
     def to_plain(self) -> dict[str, Any]:
-        """The fields that say something, without `result`, as plain values to send on."""
+        """The fields that say something, without `result`, as plain values to send on.
+
+        A message is in LangChain's dict form. `from_plain` reads it all.
+        """
         named = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "result"}
-        return {name: value for name, value in named.items() if value is not None and value is not False}
+        plain = {name: value for name, value in named.items() if value is not None and value is not False}
+        if isinstance(self.message, BaseMessage):
+            plain["message"] = message_to_dict(self.message)
+        return plain
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Event:
+        """The event that `to_plain` wrote; what it does not know of is left out."""
+        known = {f.name: plain[f.name] for f in fields(cls) if f.name in plain}
+        if isinstance(known.get("message"), Mapping):
+            known["message"] = messages_from_dict([known["message"]])[0]
+        return cls(**known)

@@ -42,7 +42,7 @@ JournalState = Literal["started", "done", "paused", "cancelled"]
 class JournalEntry:
     """What is known of one tool call: `digest` ties it to its tool and arguments.
 
-    `result` is the plain form of what a call that is done came to.
+    `result` is the plain form of what a call that is done came to; before that, what the call is.
     """
 
     state: JournalState
@@ -62,6 +62,9 @@ class Journal(Protocol):
     async def write(self, thread_id: str, entries: Mapping[str, JournalEntry]) -> None:
         """Keep all of them at once; returns when they are on disk."""
 
+    async def entries(self, thread_id: str) -> Mapping[str, JournalEntry]:
+        """All that the thread's turn has left so far, by key."""
+
     async def forget(self, thread_id: str) -> None:
         """Drop what the thread's ended turns left."""
 
@@ -79,14 +82,38 @@ class ThreadLock(Protocol):
         """Whether anybody holds the thread now."""
 
 
+class Recorder(Protocol):
+    """Takes in the events of one run."""
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody reads along, and so wants to see replies while they are written."""
+
+    def __call__(self, event: Event, /) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRun:
+    """A run in an event log: the place where its events begin, and whether all of them are written."""
+
+    start: str
+    has_ended: bool
+
+
 class EventLog(Protocol):
     """The events of runs, readable from any process while a run is under way and after it."""
 
-    def writer(self, thread_id: str) -> AbstractAsyncContextManager[Emit]:
+    def writer(self, thread_id: str) -> AbstractAsyncContextManager[Recorder]:
         """Take in the events of one run; they are written in batches, all of them by the end."""
 
-    async def read(self, thread_id: str, after: str = "") -> tuple[Sequence[Event], str]:
-        """The events written after the place `after`, and the place to read on from."""
+    async def latest(self, thread_id: str) -> LoggedRun | None:
+        """The thread's newest run."""
+
+    async def read(self, thread_id: str, place: str) -> tuple[Sequence[Event], str]:
+        """The events of one run that are written from `place` on, and the place to read on from."""
+
+    def watching(self, thread_id: str) -> AbstractAsyncContextManager[None]:
+        """Let the writers of the thread's runs know that somebody reads along."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +172,18 @@ class ModelResolver(Protocol):
     def __call__(self, model: Any, level: str | None = None, /) -> Any: ...
 
 
+QuestionKind = Literal["question", "approval", "in-doubt"]
+"""What may be answered: anything, a decision on a tool call, or what became of a call in a crash."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a paused thread asks: answer it by `id`."""
+    """What a paused thread asks: answer it by `id`. `path` is the part that asks.
+
+    An `approval` is in Agent Inbox's form: `action_request`, `config`, `description`.
+    """
 
     id: str
     path: str
     question: Any
+    kind: QuestionKind = "question"

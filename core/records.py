@@ -18,22 +18,31 @@ Kind = Literal["unit", "step", "flow"]
 
 @dataclass(frozen=True, slots=True)
 class ToolCallRecord:
-    """One tool call: what was asked, and the full text of what came back."""
+    """One tool call: what was asked, and the full text of what came back.
+
+    `decision` is a person's, where the call needed one: its `type` (`accept`, `edit`, `reject`,
+    `respond`), and if given `by`, `why`, and the `args` that it ran with instead. `rerun`: the call was
+    under way in a crash and ran a second time, because somebody said so.
+    """
 
     id: str
     name: str
     args: Mapping[str, Any]
     output: str = ""
     ok: bool = True
+    decision: Mapping[str, Any] | None = None
+    rerun: bool = False
 
     def to_plain(self) -> dict[str, Any]:
-        return {
+        plain = {
             "id": self.id,
             "name": self.name,
             "args": dict(self.args),
             "output": self.output,
             "ok": self.ok,
         }
+        decided = {} if self.decision is None else {"decision": dict(self.decision)}
+        return {**plain, **decided, **({"rerun": True} if self.rerun else {})}
 
 
 @dataclass(frozen=True, slots=True)

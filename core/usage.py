@@ -84,5 +84,7 @@ class Breach:
     path: str = ""
 
     def __str__(self) -> str:
-        owner = f" of {self.path}" if self.path else " of the run"
-        return f"limit {self.limit}={self.value:g}{owner} is used up"
+        owner = self.path or "the run"
+        if self.path.startswith("["):  # a pass of the loop that is the whole run
+            owner = f"pass {self.path[1:-1].replace('][', '.')} of the run"
+        return f"limit {self.limit}={self.value:g} of {owner} is used up"

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from plait import RouterFlow, RunError, ToolRuntime, Workflow, WorkflowUnit
+from plait import RouterFlow, RunError, ToolRuntime, Workflow, WorkflowUnit, tool
 from plait.examples.models import chosen_model
 from plait.testing import Request, ScriptedModel, call, text
 
@@ -41,14 +41,14 @@ route = WorkflowUnit(
 note = WorkflowUnit(
     "note",
     prompt="Keep what the user wants remembered with `keep`, then confirm it in one sentence.",
-    tools=[keep],
+    tools=[tool(keep, effect="idempotent")],
     input_adapter=lambda snapshot: snapshot.task,
     answer="text",
 )
 recall = WorkflowUnit(
     "recall",
     prompt="Read the notes with `notes`, then tell the user what they say.",
-    tools=[notes],
+    tools=[tool(notes, effect="read")],
     input_adapter=lambda snapshot: snapshot.task,
     answer="text",
 )

@@ -79,7 +79,7 @@ delegation = DelegationFlow(orchestrator, {"researcher": researcher, "coder": co
 
 def delegating_workflow(model: Any, *, checkpointer: str = "memory") -> Workflow:
     """The workflow on a model; its output is the answer as text."""
-    return Workflow(delegation, model=model, checkpointer=checkpointer)
+    return Workflow(delegation, model=model, checkpointer=checkpointer, default_effect="read")
 
 
 def _orchestrate(request: Request) -> Call | Reply:

@@ -69,7 +69,7 @@ plan_and_execute = RouterFlow(
 
 def answering_workflow(model: Any, *, checkpointer: str = "memory") -> Workflow:
     """The workflow on a model; its output is the answer as text."""
-    return Workflow(plan_and_execute, model=model, checkpointer=checkpointer)
+    return Workflow(plan_and_execute, model=model, checkpointer=checkpointer, default_effect="read")
 
 
 def scripted_model() -> ScriptedModel:

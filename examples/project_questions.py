@@ -43,7 +43,7 @@ def project_workflow(
     if answer == "text":
         unit = unit.with_(output=str, answer="text")
     adapter = react_adapter(model=model) if protocol == "tools" else text_react_adapter(model=model)
-    return Workflow(unit, adapter=adapter)
+    return Workflow(unit, adapter=adapter, default_effect="read")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -13,6 +13,9 @@ from contextvars import copy_context
 from functools import cache
 from typing import Any, TypeVar
 
+from ..nodes.signals import caught
+from .brake import Brake
+
 T = TypeVar("T")
 
 
@@ -23,27 +26,30 @@ def _loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-def run_in_background(work: Coroutine[Any, Any, T]) -> T:
+def run_in_background(work: Coroutine[Any, Any, T], brake: Brake | None = None) -> T:
     """Run `work` on the background loop, with the caller's context variables, and wait for it.
 
-    An interrupt of the waiting thread cancels the work and waits for its end.
+    Ctrl-C and SIGTERM use the `brake` of a run, first to drain and then to cancel it; without one they
+    cancel the work. Either way they take their usual effect once the work has ended.
     """
     loop, context, finished = _loop(), copy_context(), Future[T]()
     if _current() is loop:
         work.close()
         raise RuntimeError("run_sync was called from the background loop itself; await run(...) there")
+    tasks: list[asyncio.Task[T]] = []
 
     def start() -> None:
-        task = loop.create_task(work, context=context)
-        task.add_done_callback(lambda done: _pass_on(done, finished))
-        finished.task = task  # type: ignore[attr-defined]
+        tasks.append(loop.create_task(work, context=context))
+        tasks[0].add_done_callback(lambda done: _pass_on(done, finished))
 
-    loop.call_soon_threadsafe(start)
-    try:
+    def cancel() -> None:
+        if brake is not None:
+            brake.is_cancelling = True
+        loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
+
+    with caught(cancel if brake is None else brake.drain, cancel):
+        loop.call_soon_threadsafe(start)
         return finished.result()
-    except KeyboardInterrupt:
-        loop.call_soon_threadsafe(lambda: finished.task.cancel())  # type: ignore[attr-defined]
-        raise
 
 
 def _current() -> asyncio.AbstractEventLoop | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from ..core.codec import registry_of
 from ..core.errors import DefinitionError, Fault
@@ -14,6 +14,7 @@ from ..core.roles import AdapterBinding
 from ..core.stateschema import StateSchema, state_schema
 from ..core.stored import Types
 from ..core.usage import Limits
+from ..nodes.declared import Effect
 from ..nodes.labels import Labels
 from ..nodes.plainrole import role_of
 from ..nodes.react import ReactRole
@@ -24,6 +25,9 @@ from .enclosed import Enclosed
 from .flow import Flow, walk
 from .region import Region, Scheduling
 from .sequential import SequentialFlow
+
+Granularity = Literal["round", "unit"]
+"""What a superstep of a unit is: each half of a round, visible and editable, or the unit as a whole."""
 
 
 def no_names(model: Any, level: str | None = None) -> Any:
@@ -46,6 +50,8 @@ class Binding:
     resolve: ModelResolver = no_names
     scheduling: Scheduling = "eager"
     max_concurrency: int | None = None
+    default_effect: Effect = "unsafe"
+    granularity: Granularity = "round"
 
     def __post_init__(self) -> None:
         if self.max_concurrency is not None and self.max_concurrency < 1:
@@ -53,6 +59,11 @@ class Binding:
         if self.scheduling not in get_args(Scheduling):
             known = ", ".join(get_args(Scheduling))
             raise DefinitionError(f"scheduling={self.scheduling!r} is unknown; there are: {known}")
+        if self.granularity not in get_args(Granularity):
+            raise DefinitionError(f"granularity={self.granularity!r} is unknown; there are: round, unit")
+        if self.default_effect not in ("read", "idempotent", "unsafe"):
+            told = f"default_effect={self.default_effect!r}: give 'read', 'idempotent' or 'unsafe'"
+            raise DefinitionError(told)
 
     def role(self, unit: WorkflowUnit[Any], labels: Labels | None = None) -> Any:
         """How `unit` is executed: an override by its id, its own adapter, the default, else the ReAct

@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 
 from ..core.conditions import Predicate
 from ..core.errors import DefinitionError, Fault
+from ..core.failure import Failure
+from ..core.part import Out, PartLike, T
 from ..core.paths import pass_of
 from ..core.records import StepRecord
 from ..core.snapshot import Input, Snapshot
@@ -20,7 +22,7 @@ from .step import as_part
 
 
 @dataclass(frozen=True, init=False)
-class BroadcastFlow(Region):
+class BroadcastFlow(Region[Out]):
     """Runs its peers side by side for `rounds` rounds; each output is a broadcast to the others.
 
     In each round but the first a peer is given the others' outputs of the round before, and what was
@@ -34,7 +36,13 @@ class BroadcastFlow(Region):
     until: Predicate | None = None
     type: ClassVar[str] = "broadcast"
 
-    def __init__(self, *peers: Any, rounds: int = 2, until: Predicate | None = None, **options: Any) -> None:
+    def __init__(
+        self: BroadcastFlow[dict[str, T | Failure]],
+        *peers: PartLike[T],
+        rounds: int = 2,
+        until: Predicate | None = None,
+        **options: Any,
+    ) -> None:
         known = {f.name: f.default for f in fields(self) if f.name not in ("peers", "rounds", "until")}
         if unknown := sorted(set(options) - set(known)):
             told = f"there is no {', '.join(unknown)}; there are {', '.join(sorted(known))}"
@@ -50,7 +58,7 @@ class BroadcastFlow(Region):
             told = f"it needs peers and at least one round, got {len(self.peers)} and {self.rounds}"
             raise DefinitionError([Fault(self.id or self.type, told)])
 
-    def with_(self, **changes: Any) -> BroadcastFlow:
+    def with_(self, **changes: Any) -> Any:
         options = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "peers"}
         return BroadcastFlow(*changes.pop("peers", self.peers), **{**options, **changes})
 

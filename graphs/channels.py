@@ -140,6 +140,5 @@ EMPTY_TURN: dict[str, Any] = {
     "steps": Overwrite([]),
     "writes": Overwrite([]),
     "bus": Overwrite([]),
-    "delivered": Overwrite([]),
 }
-"""The update with which a new turn clears what the former one did."""
+"""The update with which a new turn clears what the former one did; what was delivered stays delivered."""

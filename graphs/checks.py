@@ -11,7 +11,9 @@ from ..nodes.schema import output_schema
 from ..nodes.tools import DELEGATE, toolset
 from ..nodes.unit import WorkflowUnit
 from ..nodes.usercode import async_fault
+from .asked import field_faults
 from .declared import key_faults
+from .fields import field_names, nearest
 from .flow import Flow, walk
 from .router import RouterFlow, declared_labels
 
@@ -27,6 +29,7 @@ def definition_faults(flow: Any, binding: Any) -> list[Fault]:
         *_model_faults(flow, binding),
         *key_faults(flow, binding.state),
         *_condition_faults(flow),
+        *field_faults(flow),
         *_class_faults(flow),
     ]
 
@@ -109,6 +112,8 @@ def _label_faults(flow: Any) -> list[Fault]:
         unknown = sorted(set(labels or ()) - set(part.handlers)) if part.default is None else []
         unreachable = sorted(set(part.handlers) - set(labels) - {part.default}) if labels else []
         where = join(path, part.router_key)
+        if told := _route_fault(part, part.router.output):
+            faults.append(Fault(where, told))
         if unknown:
             faults.append(
                 Fault(where, f"routes without a handler: {', '.join(unknown)}; add handlers or default=")
@@ -116,6 +121,16 @@ def _label_faults(flow: Any) -> list[Fault]:
         if unreachable:
             faults.append(Fault(where, f"handlers that no route names: {', '.join(unreachable)}"))
     return faults
+
+
+def _route_fault(flow: RouterFlow, output: Any) -> str | None:
+    """Why no field of the router's output is known to hold the label, or None."""
+    names = field_names(output)
+    if isinstance(flow.route, str) and names and flow.route not in names:
+        return f"route={flow.route!r} is no field of its output; {nearest(flow.route, output)}"
+    if len(names) > 1 and flow.labels is None:
+        return f"none of {', '.join(names)} is called route; say which one holds the label, with route="
+    return None
 
 
 def _tool_faults(flow: Any) -> list[Fault]:

@@ -27,14 +27,13 @@ from .delegation import DelegationFlow
 from .flow import END, START, Flow
 from .nodes import InnerPlace, Place, part_node
 from .region import Region
-from .root import RootPlace
+from .root import ENTER, EXIT, RootPlace
 from .runner import Runner
 from .runners import flow_runner, region_runner, step_runner, unit_runner
 from .step import FunctionStep
 from .supersteps import superstep_graph
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
-ENTER, EXIT = "_enter", "_exit"
 Route = Callable[..., Awaitable[list[str]]]
 NO_RUNTIME: Runtime[Any] = Runtime()
 """What a route gets when `update_state` asks where to go after an edit: no context and no store."""

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
+from typing_extensions import TypeVar
+
 from ..core.bookkeeping import Role
 from ..core.conditions import Predicate
 from ..core.errors import DefinitionError, Fault
+from ..core.part import PartLike
 from ..core.plans import Plan, cycle, plan_fault
 from ..core.records import StepRecord
 from ..core.snapshot import Input, Snapshot
@@ -21,6 +24,8 @@ from .region import UNDONE, OnFailure, Scheduling, input_of, option_faults
 from .step import as_part
 
 STEPS = "steps"
+
+Aggregated = TypeVar("Aggregated", covariant=True, default=dict[str, Any])
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ class PlanReading(Labels):
 
 
 @dataclass(frozen=True)
-class DAGFlow(Flow):
+class DAGFlow(Flow[object, Aggregated]):
     """Runs executors as soon as what they depend on is done, then the aggregator.
 
     With `dependencies` (executor key to the keys it needs) each executor runs once and the planner,
@@ -59,9 +64,9 @@ class DAGFlow(Flow):
     steps run whose executor, task or inputs changed. Other options are those of every region.
     """
 
-    planner: Any
+    planner: PartLike[Any] | None
     executors: Any
-    aggregator: Any = None
+    aggregator: PartLike[Aggregated] | None = None
     dependencies: Mapping[str, Any] | None = None
     replan: int = field(default=0, kw_only=True)
     replan_when: Predicate | None = field(default=None, kw_only=True)
@@ -200,7 +205,7 @@ class DAGFlow(Flow):
 
     @cached_property
     def _planning_part(self) -> Any:
-        unit = self.planner
+        unit: Any = self.planner
         plans = isinstance(unit, WorkflowUnit) and unit.output is str and self.dependencies is None
         return unit.with_(output=Plan, answer="resolve") if plans else unit
 

@@ -17,7 +17,7 @@ from ..nodes.schema import output_schema
 from ..nodes.unit import WorkflowUnit
 from .flow import Flow
 
-IGNORED = ("model", "adapter", "retry", "limits", "description")
+IGNORED = ("model", "adapter", "retry", "limits", "description", "steering")
 """Fields of a unit that may change between a run and its resume: how it runs, not what it is."""
 
 

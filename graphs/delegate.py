@@ -15,6 +15,7 @@ from ..core.bus import DelegationMessage
 from ..core.delta import Delta
 from ..core.paths import join, pass_of
 from ..core.records import StepRecord
+from ..nodes.declared import EFFECT
 from ..nodes.frame import Frame
 from ..nodes.request import shown
 from ..nodes.toolforms import ToolFailed
@@ -45,7 +46,7 @@ class Delegate:
             coroutine=delegate,
             name=f"{DELEGATE}{self.target}",
             description=told,
-            metadata={HOLDS_RESOLVE: True, "plait_delegates_to": self.target},
+            metadata={HOLDS_RESOLVE: True, EFFECT: "flow", "plait_delegates_to": self.target},
         )
 
     async def _run(self, task: str, runtime: ToolRuntime) -> str:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from ..core.bookkeeping import Role
 from ..core.errors import DefinitionError, Fault
+from ..core.part import Out
 from ..core.paths import join
 from ..core.snapshot import Snapshot
 from ..nodes.unit import WorkflowUnit
@@ -17,7 +18,7 @@ from .step import as_part
 
 
 @dataclass(frozen=True)
-class DelegationFlow(Flow):
+class DelegationFlow(Flow[object, Out]):
     """Runs `orchestrator`, a unit that gets one `delegate_to_<key>` tool for each specialist.
 
     A specialist is any part; what it gives is the answer to that tool call, and what it failed with
@@ -28,7 +29,7 @@ class DelegationFlow(Flow):
     with `delegation-limit` and the chain of who delegated to whom.
     """
 
-    orchestrator: Any
+    orchestrator: WorkflowUnit[Out]
     specialists: Any
     max_delegations: int = 20
     max_depth: int = 1
@@ -83,7 +84,8 @@ class DelegationFlow(Flow):
     def _faults(self) -> list[Fault]:
         where = self.id or self.type
         faults = []
-        if not isinstance(self.orchestrator, WorkflowUnit):
+        given: Any = self.orchestrator
+        if not isinstance(given, WorkflowUnit):
             faults.append(Fault(where, "the orchestrator must be a unit, since it calls tools"))
         if not self.specialists:
             faults.append(Fault(where, "a DelegationFlow needs at least one specialist"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,19 +12,23 @@ from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.constants import END, START
-from langgraph.errors import GraphRecursionError
+from langgraph.errors import GraphDrained, GraphRecursionError
+from langgraph.runtime import RunControl
 
 from ..core.bookkeeping import FLOW_SCOPE, Scopes
 from ..core.errors import PlaitError, RunError
+from ..core.outcome import Outcome
 from ..core.plain import delta_from
-from ..core.ports import EMPTY_PLANE, NO_LIVE, Emit, Live, Plane, Publish, Question
+from ..core.ports import EMPTY_PLANE, NO_LIVE, Emit, Live, Plane, Publish, Question, Recorder
 from ..core.state import SharedState
 from ..core.usage import Usage
 from ..nodes.frame import RunScope, current_run
+from ..nodes.inbox import undelivered
 from .binding import Bound
-from .compile import ENTER, Graph
+from .brake import Brake
+from .compile import Graph
 from .result import CHANNELS, RunResult, questions_from, result_from, unsaved
-from .root import RootPlace, global_values
+from .root import ENTER, EXIT, RootPlace, global_values
 
 SCOPES = ("workflow", "session", "global")
 """The scopes of the shared state that a thread can be asked for, beside a unit's own."""
@@ -46,6 +51,8 @@ class Drive:
     publishers: Sequence[Publish] = ()
     listeners: list[Emit] = field(default_factory=list)
     live: Live = NO_LIVE
+    brake: Brake = field(default_factory=Brake)
+    recorder: Recorder | None = None
 
     @property
     def full_config(self) -> RunnableConfig:
@@ -54,7 +61,8 @@ class Drive:
         return {"recursion_limit": SUPERSTEPS, **self.config, "configurable": configurable}
 
     async def run(self, given: Any, *, resumed: bool = False) -> RunResult:
-        """Invoke the graph and read the result. Raises RunError when the run failed."""
+        """Invoke the graph and read the result. Raises RunError when the run failed, CancelledError when
+        its task was cancelled by somebody else than its handle."""
         scope = RunScope(
             str(self.config.get("run_id") or uuid4()),
             self.listeners,
@@ -62,15 +70,21 @@ class Drive:
             self.plane,
             self.live,
             resumed,
+            control=self.brake.control,
+            recorder=self.recorder,
+            task=_not_cancelled(asyncio.current_task()),
         )
         started, outcome, told, result = time.time(), "failed", None, None
         scope.emit("agent_start", "", resumed=resumed)
         try:
             result = await self._invoked(given, scope, started)
-            outcome, told = result.outcome, result.message or None
+            outcome = result.outcome
+            told = str(result.error()) if outcome == "failed" else result.message or None
         except asyncio.CancelledError:
             outcome = "cancelled"
-            raise
+            if not self.brake.is_cancelling:
+                raise
+            result = await self._cancelled(scope, started)
         except RunError as error:
             result, told = error.result, str(error)
             raise
@@ -87,6 +101,7 @@ class Drive:
                 is_error=outcome == "failed",
                 reason=result.reason if result else None,
             )
+            scope.has_ended = True
         if result.outcome == "failed":
             raise result.error()
         return result
@@ -96,8 +111,18 @@ class Drive:
         durability: dict[str, Any] = {"durability": "sync"} if self.graph.checkpointer else {}
         try:
             values = await self.graph.ainvoke(
-                given, self.full_config, context=self.context, output_keys=CHANNELS, **durability
+                given,
+                self.full_config,
+                context=self.context,
+                output_keys=CHANNELS,
+                control=self.brake.control,
+                **durability,
             )
+        except GraphDrained:
+            if (await self.state()).next != (EXIT,):
+                return await self._broken_off("paused", scope, started)
+            self.brake.control = RunControl()
+            return await self._invoked(None, scope, started)  # all is done but for the result
         except GraphRecursionError as error:
             limit = self.full_config["recursion_limit"]
             raise RunError(f"limit recursion_limit={limit} is used up", reason="limit") from error
@@ -109,7 +134,9 @@ class Drive:
             current_run.reset(token)
         interrupts = values.pop("__interrupt__", ())
         result = result_from(self.bound, values, interrupts, self.thread_id, time.time() - started)
-        return _with_spending(result, values, scope) if result.outcome == "paused" else result
+        result = replace(result, lingering=scope.threads.lingering())
+        result = _with_spending(result, values, scope) if result.outcome == "paused" else result
+        return await self._reported(result, values)
 
     async def state(self, *, subgraphs: bool = False) -> Any:
         return await self.graph.aget_state(self.full_config, subgraphs=subgraphs)
@@ -126,19 +153,36 @@ class Drive:
         state = await self.state()
         if not state.values.get("turn"):
             raise PlaitError(f"there is no thread {self.thread_id!r}")
-        values = dict(state.values)
-        if any(task.name in (START, ENTER) for task in state.tasks):  # a turn that broke off before it began
-            values |= {"steps": [], "bus": [], "outcome": "", "ended": {}}
-        return result_from(self.bound, values, state.interrupts, self.thread_id)
+        found = result_from(self.bound, _begun(state), state.interrupts, self.thread_id)
+        return await self._reported(found, state.values)
 
-    async def cancelled(self) -> RunResult:
-        """What a run that was cancelled had done by then."""
+    async def _reported(self, result: RunResult, values: Mapping[str, Any]) -> RunResult:
+        """The result of a turn that has ended, with the messages that no unit was given."""
+        if self.live.inbox is None or result.outcome in ("paused", "cancelled"):
+            return result
+        try:
+            items = await self.live.inbox.items(self.thread_id)
+        except Exception:  # the result is worth more than the report
+            logging.getLogger("plait").exception("the inbox of thread %r could not be read", self.thread_id)
+            return result
+        return replace(result, undelivered=undelivered(items, values.get("delivered", ())))
+
+    async def _cancelled(self, scope: RunScope, started: float) -> RunResult:
         if (task := asyncio.current_task()) is not None:
             task.uncancel()
-        try:
-            return replace(await self.result(), outcome="cancelled")
-        except PlaitError:
-            return RunResult(self.thread_id, "cancelled")
+        return await self._broken_off("cancelled", scope, started)
+
+    async def _broken_off(self, outcome: Outcome, scope: RunScope, started: float) -> RunResult:
+        """What a run that was cancelled or drained had done by then, and had spent."""
+        state, told = await self.state(), "the run was asked to stop; resume goes on"
+        if not state.values.get("turn"):
+            return RunResult(self.thread_id, outcome, "interrupted", told)
+        values = _begun(state)
+        result = result_from(self.bound, values, state.interrupts, self.thread_id, time.time() - started)
+        result = replace(result, outcome=outcome, lingering=scope.threads.lingering())
+        if not result.interrupts:
+            result = replace(result, reason="interrupted", message=told)
+        return _with_spending(result, values, scope)
 
     async def shared(self, scope: str) -> dict[str, Any]:
         """One scope of the shared state. Raises PlaitError for a scope that there is not."""
@@ -159,7 +203,20 @@ class Drive:
         return [snapshot async for snapshot in self.graph.aget_state_history(self.full_config, limit=limit)]
 
 
+def _not_cancelled(task: asyncio.Task[Any] | None) -> asyncio.Task[Any] | None:
+    """`task`, unless it was cancelled before and went on, so that its count tells nothing of this run."""
+    return None if task is None or task.cancelling() else task
+
+
+def _begun(state: Any) -> dict[str, Any]:
+    """The channels of a thread; those of a turn that broke off before it began tell of no other."""
+    values = dict(state.values)
+    if any(task.name in (START, ENTER) for task in state.tasks):
+        values |= {"steps": [], "bus": [], "outcome": "", "ended": {}}
+    return values
+
+
 def _with_spending(result: RunResult, values: Mapping[str, Any], scope: RunScope) -> RunResult:
-    """A paused run's result with what its unfinished units have spent too."""
+    """The result of a run that broke off, with what its unfinished units have spent too."""
     floor = Usage.from_plain((values.get("turn") or {}).get("floor"))
     return result if scope.meter is None else replace(result, usage=floor + scope.meter.spent)

@@ -18,7 +18,7 @@ from .region import Planned, Region, input_of, is_lost
 
 
 @dataclass(frozen=True, kw_only=True)
-class Executors(Region):
+class Executors(Region[Any]):
     """Made by DAGFlow. It stands at the flow's own path, so its steps are addressed below that."""
 
     executors: Mapping[str, Any]

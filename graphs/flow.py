@@ -1,43 +1,20 @@
-"""Flows: frozen values that say what runs next. Nothing here runs."""
+"""What flows are made of beside their parts: how they end, their edges, their keys. Nothing here runs."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from ..core.bookkeeping import Role
-from ..core.bus import BusMessage
-from ..core.conditions import Predicate
+from ..core.flow import Flow as Flow
+from ..core.flow import Visit as Visit
 from ..core.outcome import Reason, Status
-from ..core.part import Part
 from ..core.paths import join
 from ..core.records import StepRecord
 from ..core.snapshot import Input, Snapshot
 from ..core.stored import NOTHING, Stored
-from ..core.usage import Limits
-from ..nodes.labels import Labels
 
 START, END = "__start__", "__end__"
-
-
-@dataclass(frozen=True, slots=True)
-class Visit:
-    """One part to run now: its key in the flow, the path it runs at, and what it is given.
-
-    `task` replaces the turn's task for the part; `blocked` says why it is skipped instead; it is
-    `unsure` when something failed that it was told of, so that a resume runs it again; the `messages`
-    are published on the bus before it, and its output after it when it `announces`.
-    """
-
-    key: str
-    path: str
-    inputs: tuple[Input, ...] = ()
-    task: Any = None
-    blocked: str | None = None
-    unsure: bool = False
-    messages: tuple[BusMessage, ...] = ()
-    announces: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,43 +66,6 @@ class ControlFlow(Protocol):
 
     def end(self, snapshot: Snapshot) -> FlowEnd:
         """What the flow came to, once it is complete."""
-
-
-@dataclass(frozen=True)
-class Flow(Part):
-    """What all flows share: an optional id, a condition, and limits that cover their parts."""
-
-    id: str | None = field(default=None, kw_only=True)
-    when: Predicate | None = field(default=None, kw_only=True)
-    limits: Limits | None = field(default=None, kw_only=True)
-
-    type: ClassVar[str] = "flow"
-
-    @property
-    def parts(self) -> Mapping[str, Any]:
-        raise TypeError(f"{type(self).__name__} must define parts")
-
-    def next(self, snapshot: Snapshot) -> tuple[Visit, ...]:
-        raise TypeError(f"{type(self).__name__} must define next")
-
-    def is_complete(self, snapshot: Snapshot) -> bool:
-        return not self.next(snapshot)
-
-    def reading(self, key: str) -> Labels | None:
-        """How the output of the unit `key` is read while it may still be asked again."""
-        return None
-
-    def role_of(self, key: str) -> Role | None:
-        """What the part `key` is to this flow, when its records are to say so."""
-        return None
-
-    def place_of(self, key: str, path: str) -> str:
-        """Where the part `key` stands when this flow stands at `path`, passes left out."""
-        return join(path, key)
-
-    def with_(self, **changes: Any) -> Any:
-        """A variant of this flow."""
-        return replace(self, **changes)
 
 
 def key_of(part: Any) -> str:

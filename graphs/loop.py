@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from ..core.conditions import Predicate, field
 from ..core.errors import DefinitionError, Fault
+from ..core.part import Out, PartLike
 from ..core.paths import join, pass_of
 from ..core.records import StepRecord
 from ..core.snapshot import Snapshot
@@ -19,7 +20,7 @@ Score = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
-class LoopFlow(Flow):
+class LoopFlow(Flow[object, Out]):
     """Runs `body` until `until(snapshot)` holds, whose `output` is the pass's output.
 
     Without `until` it stops at the first pass that is done. `Finish` in the body ends this loop
@@ -27,7 +28,7 @@ class LoopFlow(Flow):
     output, or its best one when `best` (a field, or a function of the output) can rank them.
     """
 
-    body: Any
+    body: PartLike[Out]
     max_iterations: int = 10
     until: Predicate | None = None
     best: Score | field | None = None

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, overload
 
 from ..core.bookkeeping import Role
 from ..core.conditions import field as output_field
 from ..core.errors import DefinitionError, Fault, RunError, ValueRefused
+from ..core.failure import Failure
+from ..core.part import Out, PartLike, T
 from ..core.paths import join
 from ..core.records import StepRecord
 from ..core.snapshot import Input, Snapshot
@@ -18,11 +20,14 @@ from .flow import END, START, Edge, Flow, FlowEnd, end_of, free_key, key_of, key
 from .region import UNDONE, Planned, Region, input_of, is_lost
 from .step import as_part
 
+Lossless = Literal["fail_fast", "require_all"]
+"""The ways to fail under which no failure stands among the outputs."""
+
 Over = Callable[[Snapshot], Sequence[Any]] | output_field | str
 
 
 @dataclass(frozen=True)
-class _Beside(Region):
+class _Beside(Region[Out]):
     """What ParallelFlow and its map share: a reducer after the parts, and a quorum among them."""
 
     reducer: Any = field(default=None, kw_only=True)
@@ -94,7 +99,7 @@ class _Beside(Region):
 
 
 @dataclass(frozen=True, init=False)
-class ParallelFlow(_Beside):
+class ParallelFlow(_Beside[Out]):
     """Runs its parts side by side. Its output is a mapping from key to output in declaration order,
     or what `reducer` makes of them; a part that failed is a `Failure` there.
 
@@ -105,6 +110,21 @@ class ParallelFlow(_Beside):
     members: tuple[Any, ...] = ()
     type: ClassVar[str] = "parallel"
 
+    @overload
+    def __init__(self: ParallelFlow[T], *parts: Any, reducer: PartLike[T], **options: Any) -> None: ...
+    @overload
+    def __init__(
+        self: ParallelFlow[dict[str, T]],
+        *parts: PartLike[T] | Mapping[str, PartLike[T]],
+        on_failure: Lossless,
+        **options: Any,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: ParallelFlow[dict[str, T | Failure]],
+        *parts: PartLike[T] | Mapping[str, PartLike[T]],
+        **options: Any,
+    ) -> None: ...
     def __init__(self, *parts: Any, **options: Any) -> None:
         given = parts[0] if len(parts) == 1 and isinstance(parts[0], Mapping) else keyed(map(as_part, parts))
         known = {f.name: f.default for f in fields(self) if f.name != "members"}
@@ -119,13 +139,22 @@ class ParallelFlow(_Beside):
             told = f"quorum={self.quorum} can never be reached by {len(named)} parts"
             raise DefinitionError([Fault(self.id or self.type, told)])
 
+    @overload
     @staticmethod
-    def map(part: Any, over: Over, **options: Any) -> MapFlow:
+    def map(part: Any, over: Over, *, reducer: PartLike[T], **options: Any) -> MapFlow[T]: ...
+    @overload
+    @staticmethod
+    def map(part: PartLike[T], over: Over, *, on_failure: Lossless, **options: Any) -> MapFlow[list[T]]: ...
+    @overload
+    @staticmethod
+    def map(part: PartLike[T], over: Over, **options: Any) -> MapFlow[list[T | Failure]]: ...
+    @staticmethod
+    def map(part: Any, over: Over, **options: Any) -> MapFlow[Any]:
         """Run `part` once for each item of `over`: a function of the Snapshot, a field of the last
         output, or a state key. The output is a list in the order of the items."""
         return MapFlow(as_part(part), over, **options)
 
-    def with_(self, **changes: Any) -> ParallelFlow:
+    def with_(self, **changes: Any) -> Any:
         options = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "members"}
         return ParallelFlow(dict(changes.pop("members", self.members)), **{**options, **changes})
 
@@ -155,7 +184,7 @@ class ParallelFlow(_Beside):
 
 
 @dataclass(frozen=True)
-class MapFlow(_Beside):
+class MapFlow(_Beside[Out]):
     """One part over many items; made by `ParallelFlow.map`. Item n runs at the path `…{n}`."""
 
     part: Any

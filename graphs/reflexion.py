@@ -14,6 +14,7 @@ from ..core.bus import Steering
 from ..core.conditions import Predicate
 from ..core.conditions import field as output_field
 from ..core.errors import DefinitionError, Fault
+from ..core.part import Out, PartLike
 from ..core.paths import join, pass_of
 from ..core.records import StepRecord
 from ..core.snapshot import Snapshot
@@ -26,7 +27,7 @@ Score = str | Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
-class ReflexionFlow(Flow):
+class ReflexionFlow(Flow[object, Out]):
     """Runs `actor`, then `evaluator` on its output, until `accept` holds for the evaluation.
 
     Otherwise the evaluation reaches the actor as a steer and it tries again, `max_iterations` times in
@@ -35,8 +36,8 @@ class ReflexionFlow(Flow):
     `result.accepted` False. Pass n runs at `…[n]/actor`.
     """
 
-    actor: Any
-    evaluator: Any
+    actor: PartLike[Out]
+    evaluator: PartLike[Any]
     accept: Predicate
     score: Score = "score"
     max_iterations: int = 3

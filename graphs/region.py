@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, get_args
 from ..core.bus import BusMessage
 from ..core.errors import DefinitionError, Fault
 from ..core.failure import failure_of
+from ..core.part import Out
 from ..core.plans import ordered
 from ..core.records import StepRecord
 from ..core.snapshot import Input, Snapshot
@@ -39,7 +40,7 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Region(Flow):
+class Region(Flow[object, Out]):
     """What flows with parallel parts share. A region says its plan; who runs it is not its affair.
 
     `on_failure`: `finish` lets the others finish, skips what depended on the failed step and ends

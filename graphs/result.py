@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic
 
 from langchain_core.messages import BaseMessage
 
@@ -12,20 +12,23 @@ from ..core.bus import BusMessage, message_from_plain
 from ..core.codec import decode
 from ..core.errors import RunError
 from ..core.outcome import Outcome, Reason
-from ..core.ports import Question
+from ..core.part import Out
+from ..core.ports import InboxItem, Question
 from ..core.records import StepRecord
 from ..core.state import SharedState
 from ..core.stored import NOTHING, Stored
 from ..core.usage import Usage
+from ..nodes.asking import read_question
+from ..nodes.lingering import Lingering
 from .binding import Bound
 from .root import RootPlace
 
-CHANNELS = ["output", "outcome", "ended", "messages", "steps", "bus", "state", "scopes", "turn"]
+CHANNELS = ["output", "outcome", "ended", "messages", "steps", "bus", "state", "scopes", "turn", "delivered"]
 """The root's channels that a result is read from."""
 
 
 @dataclass(frozen=True)
-class RunResult:
+class RunResult(Generic[Out]):
     """The end of one run: its typed output and everything that led to it.
 
     `steps` are this turn's units and function steps in order, `messages` the whole conversation,
@@ -46,14 +49,16 @@ class RunResult:
     usage: Usage = Usage()
     duration_s: float = 0.0
     interrupts: tuple[Question, ...] = ()
-    lingering: tuple[str, ...] = ()
+    lingering: tuple[Lingering, ...] = ()
+    undelivered: tuple[InboxItem, ...] = ()
 
     @property
-    def output(self) -> Any:
+    def output(self) -> Out:
         """The typed output. Raises RunError unless the outcome is `done` or `partial`."""
         if self.outcome not in ("done", "partial"):
             raise self.error()
-        return self.stored.value
+        output: Out = self.stored.value
+        return output
 
     @property
     def completed_units(self) -> tuple[str, ...]:
@@ -123,21 +128,9 @@ def _whole(record: StepRecord, records: Sequence[StepRecord]) -> StepRecord:
 
 def questions_from(interrupts: Iterable[Any]) -> tuple[Question, ...]:
     """LangGraph's interrupts as questions: by path, those of one reply in the order of its calls."""
-    return tuple(_question(item) for item in sorted(interrupts, key=_order))
+    read = [read_question(interrupt) for interrupt in interrupts]
+    return tuple(question for question, _ in sorted(read, key=_order))
 
 
-def _is_ask(value: Any) -> bool:
-    """Whether an interrupt comes from `ask`, which says where it was asked."""
-    return isinstance(value, Mapping) and set(value) == {"path", "place", "question"}
-
-
-def _order(interrupt: Any) -> tuple[str, int]:
-    value = interrupt.value
-    return (value["path"], value["place"]) if _is_ask(value) else ("", 0)
-
-
-def _question(interrupt: Any) -> Question:
-    value = interrupt.value
-    if _is_ask(value):
-        return Question(interrupt.id, value["path"], value["question"])
-    return Question(interrupt.id, "", value)
+def _order(read: tuple[Question, int]) -> tuple[str, int]:
+    return read[0].path, read[1]

@@ -14,16 +14,18 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Overwrite
 
-from ..core.delta import Delta
+from ..core.delta import Delta, Transcripts
 from ..core.errors import PlaitError
+from ..core.paths import definition_key
 from ..core.plain import seen_from, update_from
 from ..core.records import StepRecord
 from ..core.snapshot import Snapshot
 from ..core.state import SharedState, StateWrite, Values, fold
 from ..core.stored import Stored
 from ..core.usage import Usage
-from ..nodes.frame import Frame, RunScope, current_run
+from ..nodes.frame import Frame, current_run
 from ..nodes.history import message_text
+from ..nodes.journal import CallJournal
 from ..nodes.meter import Meter
 from ..nodes.pipeline import GLOBAL_NAMESPACE
 from ..nodes.request import shown
@@ -31,9 +33,13 @@ from ..nodes.tools import RESOLVE
 from .asking import ending
 from .binding import Bound
 from .channels import EMPTY_TURN, GIVEN, Turn
+from .cut import cut_transcripts
 from .flow import FlowEnd
+from .foreign_run import run_of, tell_end, tell_start
 
 GLOBAL_KEYS = 10_000
+ENTER, EXIT = "_enter", "_exit"
+"""The names of the root graph's first and last node."""
 _serde = JsonPlusSerializer()
 NO_TURN: Turn = {"number": 0, "task": "", "before": 0, "started": 0.0}
 
@@ -53,9 +59,10 @@ class RootPlace:
         # a person's answer may take days: time counts from where this process took the run up
         started = max(turn["started"], scope.started) if scope else turn["started"]
         meter = Meter(self.bound.binding.limits, spent=spent, started=started)
-        run = scope or RunScope()
+        run = scope or run_of(runtime)
         run.meter = meter
-        return Frame(snapshot, meter, run, run.slots_for(self.bound.binding.max_concurrency))
+        slots = run.slots_for(self.bound.binding.max_concurrency)
+        return Frame(snapshot, meter, run, slots, default_effect=self.bound.binding.default_effect)
 
     def snapshot(
         self, state: Mapping[str, Any], context: Any = None, shared: Mapping[str, Any] | None = None
@@ -115,6 +122,7 @@ class RootPlace:
 
         A turn that a resume takes up again (`rewind`) stays as it is.
         """
+        tell_start(runtime, resumed=bool(state.get("rewind")))
         if state.get("rewind"):
             return {}
         earlier: list[AnyMessage] = list(state.get("messages", ()))
@@ -134,7 +142,7 @@ class RootPlace:
             "fault": self._checked(state)[1],
         }
         return {
-            **self._cleared(state),
+            **self._cleared(state, await self._cut_off(state, runtime)),
             "turn": turn,
             "messages": said,
             "output": None,
@@ -143,20 +151,39 @@ class RootPlace:
             **self._edited(state),
         }
 
-    def _cleared(self, state: Mapping[str, Any]) -> dict[str, Any]:
+    async def _cut_off(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> Transcripts:
+        """What units with a memory for the thread had said in a former turn that never ended."""
+        former: Turn = state.get("turn") or NO_TURN
+        if not former["number"] or state.get("outcome") or not self._remembers:
+            return {}
+        config = get_config()
+        journal = CallJournal.of(run_of(runtime).live, runtime.store, config)
+        cut = await cut_transcripts(config, ENTER, journal.journal if journal is not None else None)
+        return {key: messages for key, messages in cut.items() if self._is_kept(key)}
+
+    def _cleared(self, state: Mapping[str, Any], cut: Transcripts) -> dict[str, Any]:
         """What empties the channels in which a former turn left something; most runs have no former turn."""
         held = state.get("transcripts", {})
         kept = {key: messages for key, messages in held.items() if self._is_kept(key)}
+        kept |= {key: list(messages) for key, messages in cut.items()}
         emptied = {channel: empty for channel, empty in EMPTY_TURN.items() if state.get(channel)}
-        return emptied if len(kept) == len(held) else {**emptied, "transcripts": Overwrite(kept)}
+        return emptied if len(kept) == len(held) and not cut else {**emptied, "transcripts": Overwrite(kept)}
+
+    @property
+    def _remembers(self) -> bool:
+        """Whether any unit has a memory for the thread."""
+        return any(unit.memory == "thread" for unit in self.bound.units.values())
 
     def _is_kept(self, key: str) -> bool:
-        unit = self.bound.units.get(key)
+        unit = self.bound.units.get(definition_key(key))
         return unit is not None and unit.memory == "thread"
 
     async def finish(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> dict[str, Any]:
-        """Write what the turn came to."""
+        """Write what the turn came to; what its parts kept for a resume is not needed any more."""
         frame = await self.frame(state, runtime)
+        journal = CallJournal.of(frame.run.live, runtime.store, get_config())
+        if journal is not None:
+            await journal.journal.forget(journal.thread_id)
         fault = state["turn"].get("fault")
         end = FlowEnd("failed", "invalid-state", fault) if fault else ending(self.flow, frame.snapshot)
         outcome = "done" if end.status == "skipped" else end.status  # a run in which nothing was left to do
@@ -169,6 +196,7 @@ class RootPlace:
             "value": end.stored.plain if good else None,
             "text": end.text,
         }
+        tell_end(frame.run, outcome, end)
         said = [_answer(end, state, frame.snapshot)] if good and end.stored.plain is not None else []
         return {
             "output": _carried(end.stored) if good else None,

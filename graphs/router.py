@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import Any, ClassVar, Literal, get_args, get_origin
 
-from pydantic import BaseModel
-
 from ..core.bookkeeping import Role
-from ..core.codec_classes import hints_of
 from ..core.errors import DefinitionError, Fault
+from ..core.part import Out, PartLike
 from ..core.records import StepRecord
 from ..core.snapshot import Snapshot
 from ..nodes.answers import match_label
 from ..nodes.labels import Labels
 from ..nodes.schema import output_schema
 from ..nodes.unit import WorkflowUnit
+from .fields import field_names, field_types
 from .flow import END, START, Edge, Flow, FlowEnd, Visit, as_input, end_of, free_key, path_of
 from .step import as_part
 
@@ -26,7 +25,7 @@ ROUTE_FIELDS = ("route", "label")
 
 
 @dataclass(frozen=True)
-class RouterFlow(Flow):
+class RouterFlow(Flow[object, Out]):
     """Runs `router`, then the handler whose key its output names.
 
     `route` says where the label is: a field of the output, or a function of it; by default the
@@ -36,8 +35,8 @@ class RouterFlow(Flow):
     `resolve`, and then the flow fails with `unknown-route` and no handler runs.
     """
 
-    router: Any
-    handlers: Mapping[str, Any]
+    router: PartLike[Any]
+    handlers: Mapping[str, PartLike[Out]]
     route: str | Callable[[Any], Any] | None = None
     default: str | None = None
     type: ClassVar[str] = "router"
@@ -152,37 +151,20 @@ class RouterFlow(Flow):
         return None if value is None else str(value)
 
     def _says_more(self, routed: StepRecord) -> bool:
-        return not isinstance(routed.output, str | Enum) and len(_field_names(type(routed.output))) > 1
+        return not isinstance(routed.output, str | Enum) and len(field_names(type(routed.output))) > 1
 
 
 def _route_field(output: Any) -> str | None:
-    names = _field_names(output)
+    names = field_names(output)
     named = [name for name in ROUTE_FIELDS if name in names]
     candidates = named or (names if len(names) == 1 else [])
     return candidates[0] if candidates else None
 
 
-def _field_names(output: Any) -> list[str]:
-    if isinstance(output, type) and issubclass(output, BaseModel):
-        return list(output.model_fields)
-    if isinstance(output, type) and is_dataclass(output):
-        return [f.name for f in fields(output)]
-    if isinstance(output, type) and hasattr(output, "__annotations__"):
-        return list(_field_types(output))
-    return []
-
-
-def _field_types(output: Any) -> Mapping[str, Any]:
-    """The fields of an output type with their types; pydantic has resolved its own."""
-    if issubclass(output, BaseModel):
-        return {name: info.annotation for name, info in output.model_fields.items()}
-    return hints_of(output)
-
-
 def declared_labels(output: Any, field: str | None) -> tuple[str, ...] | None:
     """The labels that a router's schema allows, when its type says so."""
     has_fields = isinstance(output, type) and not issubclass(output, Enum)
-    hint = _field_types(output).get(field) if field and has_fields else output
+    hint = field_types(output).get(field) if field and has_fields else output
     if get_origin(hint) is Literal:
         return tuple(str(label) for label in get_args(hint))
     if isinstance(hint, type) and issubclass(hint, Enum):

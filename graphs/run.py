@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine
 from contextlib import suppress
-from typing import Any
+from typing import Any, Generic
 
 from ..core.errors import RunError
 from ..core.events import Event
+from ..core.part import Out
+from ..core.ports import InboxItem
+from ..nodes.inbox import new_item
+from .brake import Brake
+from .eventbuffer import KEPT_EVENTS, EventBuffer
 from .result import RunResult
 
+Send = Callable[[str, InboxItem], Awaitable[InboxItem]]
+"""Puts a message into a thread's inbox. Raises PlaitError when it can reach no unit."""
 
-class Run:
-    """Watches one run: `events` from any number of readers, `result`, `cancel`.
 
-    Events are kept for as long as the handle lives, so a reader that lost its connection goes on
-    after the last sequence number it saw.
+class Run(Generic[Out]):
+    """A run: `events` for any number of readers, `steer`, `follow_up`, `result`, `cancel`, `drain`.
+
+    The newest `keep_events` events are kept for as long as the handle lives, so a reader that lost its
+    connection goes on after the last sequence number it saw. Where there are more, the oldest
+    `message_update`s go first, then the oldest others: a reader that comes late, or has fallen that
+    far behind, sees a gap in the sequence numbers, and the run never waits for it.
     """
 
-    def __init__(self, thread_id: str) -> None:
+    def __init__(self, thread_id: str, send: Send, keep_events: int = KEPT_EVENTS) -> None:
         self.thread_id = thread_id
-        self._events: list[Event] = []
+        self._send = send
+        self._events = EventBuffer(keep_events)
         self._news = asyncio.Event()
-        self._task: asyncio.Task[RunResult] | None = None
-        self.is_cancelling = False
+        self._task: asyncio.Task[RunResult[Out]] | None = None
+        self.brake = Brake()
 
-    def begin(self, work: Coroutine[Any, Any, RunResult]) -> Run:
+    def begin(self, work: Coroutine[Any, Any, RunResult[Out]]) -> Run[Out]:
         """Start `work` on the running loop. For the framework."""
         self._task = asyncio.get_running_loop().create_task(work)
         self._task.add_done_callback(lambda _: self._wake())
@@ -50,28 +61,46 @@ class Run:
         is always among them: its `outcome` says how the run ended, its `result` is the RunResult.
         What ended the run without being a failed run (such as ThreadPaused) is raised at the end.
         """
-        place = 0
+        seen = after
         while True:
-            for event in self._events[place:]:
-                place += 1
-                if event.sequence > after and (_is_end(event) or _is_wanted(event, path, types)):
-                    yield event
-            if self.is_done and place == len(self._events):
-                break
             news = self._news
-            if place == len(self._events):
+            found = self._events.after(seen)
+            for event in found:
+                seen = event.sequence
+                if event.is_wanted(path, types):
+                    yield event
+            if not found:
+                if self.is_done:
+                    break
                 await news.wait()
-        if self._events and _is_end(self._events[-1]):
+        if (last := self._events.last) is not None and last.is_last:
             with suppress(RunError):
                 await self.result()
         else:
             await self.result()
 
-    async def result(self) -> RunResult:
+    async def steer(self, address: str, text: str) -> InboxItem:
+        """`Workflow.steer` for this run's thread."""
+        return await self._send(self.thread_id, new_item(address, text))
+
+    async def follow_up(self, address: str, text: str) -> InboxItem:
+        """`Workflow.follow_up` for this run's thread."""
+        return await self._send(self.thread_id, new_item(address, text, "follow_up"))
+
+    async def result(self) -> RunResult[Out]:
         """The result, once the run has ended. Raises what `Workflow.run` raises."""
         if self._task is None:
             raise RuntimeError("the run has not begun")
-        return await asyncio.shield(self._task)
+        try:
+            return await asyncio.shield(self._task)
+        except asyncio.CancelledError:
+            if not (self._task.cancelled() and self.brake.is_cancelling):
+                raise
+        last = self._events.last
+        ended = None if last is None else last.result  # cancelled while it was being closed
+        if ended is not None and ended.outcome == "failed":
+            raise ended.error()
+        return ended or RunResult(self.thread_id, "cancelled", "interrupted")
 
     async def cancel(self) -> None:
         """Stop the run now and wait until it has stopped; the thread can be resumed.
@@ -79,9 +108,36 @@ class Run:
         `result` then gives what had been done, with outcome `cancelled`.
         """
         if self._task is not None and not self._task.done():
-            self.is_cancelling = True
+            self._cancel()
+            await self._stopped()
+
+    def cancel_soon(self) -> None:
+        """`cancel` without waiting, from any thread and from signal handlers."""
+        if self._task is not None:
+            self._task.get_loop().call_soon_threadsafe(self._cancel)
+
+    def _cancel(self) -> None:
+        if self._task is not None and not self.brake.is_cancelling:
+            self.brake.is_cancelling = True
             self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def drain(self) -> None:
+        """Stop the run at the next point where nothing is half done, and wait until it has stopped.
+
+        A unit's round that is under way is finished, nothing new is begun. `result` then gives what
+        had been done, with outcome `paused` and reason `interrupted`; `resume` goes on, without
+        answers. A run that ends meanwhile, or asks, ends as it would have.
+        """
+        self.brake.drain()
+        if self._task is not None:
+            await self._stopped()
+
+    async def _stopped(self) -> None:
+        """Wait for the end of the run, however it ends."""
+        assert self._task is not None
+        await asyncio.wait([self._task])
+        if not self._task.cancelled():
+            self._task.exception()  # `result` raises it, for whoever asks
 
     def _wake(self) -> None:
         self._news.set()
@@ -89,11 +145,3 @@ class Run:
 
     def __repr__(self) -> str:
         return f"Run({self.thread_id!r}, {'ended' if self.is_done else 'running'})"
-
-
-def _is_end(event: Event) -> bool:
-    return event.type == "agent_end" and event.path == ""
-
-
-def _is_wanted(event: Event, path: str | None, types: Collection[str] | None) -> bool:
-    return (path is None or event.path == path) and (types is None or event.type in types)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from langgraph.config import get_config
-from langgraph.errors import GraphBubbleUp
+from langgraph.errors import GraphBubbleUp, GraphDrained
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
@@ -18,8 +18,9 @@ from ..core.delta import Delta
 from ..core.errors import RunError
 from ..core.outcome import Status
 from ..core.records import Kind, StepRecord
+from ..nodes.asking import Asker, asking
 from ..nodes.frame import Frame
-from ..nodes.meter import Meter
+from ..nodes.meter import Meter, TimeIsUp, in_time
 from ..nodes.request import shown
 from ..nodes.tasks import call_task
 from ..nodes.unit import WorkflowUnit
@@ -33,25 +34,34 @@ RunPart = Callable[[Frame, Runtime[Any], Graph | None], Awaitable[Delta]]
 
 @dataclass(frozen=True)
 class Runner:
-    """One part of a flow, how it is run, and the graph behind it if there is one."""
+    """One part of a flow, how it is run, and the graph behind it if there is one.
+
+    `in_place`: the graph is there to be drawn, and what it would do runs in the node itself.
+    """
 
     part: Any
     run: RunPart
     graph: Graph | None = None
     role: Role | None = None
+    in_place: bool = False
 
     async def visit(self, visit: Visit, frame: Frame, runtime: Runtime[Any], graph: Graph | None) -> Delta:
         """Run the part as `visit` says, or record why it was left out.
 
         `frame` is the flow's. `graph` is `self.graph`, which the caller names so that LangGraph
-        sees it in the node.
+        sees it in the node. Raises GraphDrained when nothing new is to begin.
         """
+        frame.run.check()
+        if frame.run.is_draining:
+            raise GraphDrained("nothing new begins")
         snapshot = frame.snapshot.at(visit.path, visit.inputs)
         if visit.task is not None:
             snapshot = replace(snapshot, task=visit.task, assigned=True)
-        here = frame.at(snapshot)
+        here, asker = frame.at(snapshot), Asker.of(snapshot, frame.run.publish)
         try:
-            is_left_out = visit.blocked is not None or not await _wanted(self.part, here, runtime)
+            is_left_out = visit.blocked is not None or not await asking(
+                asker, _wanted(self.part, here, runtime)
+            )
         except RunError as error:
             return Delta((self.unrun(visit.path, "failed", str(error), reason=error.reason),))
         if is_left_out:
@@ -59,13 +69,13 @@ class Runner:
             return Delta((self.unrun(visit.path, "skipped", visit.blocked or "", metadata=metadata),))
         for message in visit.messages:
             frame.run.publish(message)
-        delta = await self.run(here.at(here.snapshot, _meter(self.part, here)), runtime, graph)
+        delta = await asking(asker, self.run(here.at(here.snapshot, _meter(self.part, here)), runtime, graph))
         noted = {**({"unsure": True} if visit.unsure else {}), **({ROLE: self.role} if self.role else {})}
         delta = _noted(delta, visit.path, noted) if noted else delta
         frame.run.resumed = False
         frame.run.records.update((record.id, record) for record in delta.steps)
         said = _broadcast(delta, here) if visit.announces else ()
-        return Delta(bus=visit.messages).then(delta).then(Delta(bus=said))
+        return Delta(bus=visit.messages).then(delta).then(Delta(bus=(*asker.said, *said)))
 
     def unrun(self, path: str, status: Status, why: str, **fields: Any) -> StepRecord:
         """The record of the part at `path` when it did not run, or not to its end."""
@@ -105,18 +115,22 @@ async def _wanted(part: Any, frame: Frame, runtime: Runtime[Any]) -> bool:
         return True
     config = user_config(get_config(), runtime, frame.snapshot.context)
 
-    async def verdict(_: str) -> bool | str:
+    async def verdict(_: str) -> bool | list[str]:
         try:
-            return bool(await in_config(config, part.when, frame.snapshot))
+            with frame.run.threads.calling(frame.snapshot.path, "when"):
+                asked = in_time(frame.meter, lambda: in_config(config, part.when, frame.snapshot))
+                return bool(await asked)
         except GraphBubbleUp:
             raise
+        except TimeIsUp as error:
+            return ["limit", f"when= did not answer: {error}"]
         except Exception as error:
-            return f"when= raised {type(error).__name__}: {error}"
+            return ["error", f"when= raised {type(error).__name__}: {error}"]
 
     # asked in a task of its own, so that a resume does not ask again about a part that has begun
     found = await call_task("when", verdict, frame.snapshot.path)
-    if isinstance(found, str):
-        raise RunError(found, path=frame.snapshot.path)
+    if isinstance(found, list):
+        raise RunError(found[1], path=frame.snapshot.path, reason=found[0])
     return bool(found)
 
 

@@ -23,7 +23,10 @@ from ..nodes.content import clean_text
 from ..nodes.execution import Execution, GraphRole
 from ..nodes.executor import execute_function, execute_graph
 from ..nodes.frame import Frame
+from ..nodes.loop import can_loop, run_loop
+from ..nodes.meter import TimeIsUp, in_time
 from ..nodes.pipeline import Run, run_unit
+from ..nodes.react import ReactRole
 from ..nodes.slots import Lease
 from ..nodes.unit import WorkflowUnit
 from ..nodes.userconfig import in_config, user_config
@@ -39,9 +42,12 @@ from .step import FunctionStep
 
 def unit_runner(unit: WorkflowUnit[Any], role: Any, bound: Bound) -> Runner:
     """A unit: the pipeline around its role, which runs in the node that shows its graph."""
+    loop = role if bound.binding.granularity == "unit" and isinstance(role, ReactRole) else None
 
     async def run(frame: Frame, runtime: Runtime[Any], graph: Graph | None) -> Delta:
         async def execute(frame: Frame) -> Execution:
+            if loop is not None and can_loop(frame, runtime):
+                return loop.leave(await run_loop(loop, frame, runtime), frame.snapshot)
             if graph is not None:
                 return await execute_graph(unit, role, graph, frame, runtime)
             return await execute_function(unit, role, frame, runtime)
@@ -49,7 +55,8 @@ def unit_runner(unit: WorkflowUnit[Any], role: Any, bound: Bound) -> Runner:
         definition = bound.hashes.get(definition_key(frame.snapshot.path), "")
         return await run_unit(Run(unit, execute, definition, runtime.store), frame)
 
-    return Runner(unit, run, role.graph if isinstance(role, GraphRole) else None)
+    graph = role.graph if isinstance(role, GraphRole) else None
+    return Runner(unit, run, graph, in_place=loop is not None)
 
 
 def step_runner(part: FunctionStep, bound: Bound) -> Runner:
@@ -68,7 +75,8 @@ def step_runner(part: FunctionStep, bound: Bound) -> Runner:
         config = user_config(get_config(), runtime, snapshot.context)
         try:
             async with Lease(frame.slots):
-                value = await in_config(config, part.function, snapshot)
+                with frame.run.threads.calling(snapshot.path, part.id):
+                    value = await in_time(frame.meter, lambda: in_config(config, part.function, snapshot))
             record = _returned(record, value, bound)
         except (GraphBubbleUp, RunError):
             raise
@@ -76,6 +84,8 @@ def step_runner(part: FunctionStep, bound: Bound) -> Runner:
             record = replace(record, status="failed", reason="refused-value", message=str(error))
         except PlaitError:
             raise
+        except TimeIsUp as error:
+            record = replace(record, status="failed", reason="limit", message=str(error))
         except Exception as error:
             told = clean_text(f"{type(error).__name__}: {error}")[0]
             record = replace(record, status="failed", reason="error", message=told)
@@ -99,7 +109,7 @@ def flow_runner(part: Any, graph: Graph, bound: Bound) -> Runner:
     async def run(frame: Frame, _: Runtime[Any], graph: Graph | None) -> Delta:
         assert graph is not None
         deeper = replace(frame.snapshot, depth=getattr(part, "depth", frame.snapshot.depth), chain=())
-        values = await graph.ainvoke({"steps": []}, context=frame.at(deeper))
+        values = await graph.ainvoke({"steps": []}, context=frame.at(deeper).below)
         return left(part, delta_from(values, bound.schema.types), frame.snapshot)
 
     return Runner(part, run, graph)
@@ -115,8 +125,7 @@ def region_runner(part: Region, runners: Mapping[str, Runner], graph: Graph, bou
     async def run(frame: Frame, runtime: Runtime[Any], graph: Graph | None) -> Delta:
         frame = frame.with_slots(part.max_concurrency)
         if (part.scheduling or bound.binding.scheduling) == "superstep" and graph is not None:
-            own = replace(frame, in_root=False, hold=None)
-            inner = delta_from(await graph.ainvoke({"steps": []}, context=own), types)
+            inner = delta_from(await graph.ainvoke({"steps": []}, context=frame.below), types)
             inner = in_order(inner, part.plan(frame.snapshot.apply(inner)))
         else:
             inner = await Schedule(part, runners, frame, runtime, types).run()

@@ -22,7 +22,7 @@ from ..core.plain import delta_from, update_from
 from ..core.records import StepRecord
 from ..core.stored import Types
 from ..nodes.frame import Frame
-from ..nodes.tasks import call_task
+from ..nodes.tasks import call_task, pause
 from .eager import BATCH_NAME
 from .order import Ancestors
 from .region import UNDONE, Planned, Region, visit_of
@@ -211,8 +211,10 @@ class _Round:
         runner = schedule.runners[step.key]
         frame = schedule.frame.at(schedule.frame.snapshot.apply(seen))
         frame = replace(frame, in_root=False, hold=None)
-        if isinstance(runner.part, Region):  # its steps are called as tasks of the same graph
-            frame = replace(frame, in_root=schedule.in_root, hold=partial(self._hold, step))
+        may_stop = schedule.flow.may_stop or schedule.frame.hold is not None
+        if isinstance(runner.part, Region) or runner.in_place:  # its tasks are tasks of the same graph
+            hold = partial(self._hold, step) if may_stop or not runner.in_place else None
+            frame = replace(frame, in_root=schedule.in_root, hold=hold)
         visit = visit_of(step, frame.snapshot)
         return await runner.visit(visit, frame, schedule.runtime, runner.graph)
 
@@ -248,10 +250,10 @@ class _Round:
         try:
             return await waiting
         except asyncio.CancelledError:
-            for future in self.results.values():
-                future.cancel()
-            for body in self.bodies.values():
-                body.cancel()
+            for path, future in self.results.items():
+                body = self.bodies.get(path)
+                if body is None or not body.cancelling():  # a second cancel would disturb its end
+                    future.cancel()
             if self.bodies:
                 await asyncio.wait(self.bodies.values())
             raise
@@ -295,11 +297,4 @@ async def all_of(futures: Iterable[Any], in_root: bool) -> list[Any]:
     other = next((error for error in raised if not isinstance(error, GraphInterrupt)), None)
     if other is not None:
         raise other
-    raise _pause([error for error in raised if isinstance(error, GraphInterrupt)] if in_root else [])
-
-
-def _pause(pauses: Sequence[GraphInterrupt]) -> GraphInterrupt:
-    questions = {
-        question.id: question for pause in pauses for question in (pause.args[0] if pause.args else ())
-    }
-    return GraphInterrupt(tuple(questions.values()))
+    raise pause([error for error in raised if isinstance(error, GraphInterrupt)] if in_root else [])

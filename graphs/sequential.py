@@ -6,17 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, overload
 
+from ..core.conditions import Predicate
+from ..core.part import Out, PartLike, T
 from ..core.snapshot import Input, Snapshot
 from ..core.stored import NOTHING, Stored
+from ..core.usage import Limits
 from .flow import END, START, Edge, Flow, FlowEnd, Visit, as_input, end_of, keyed, path_of
 from .parallel import ParallelFlow
 from .step import as_part
 
 
 @dataclass(frozen=True, init=False)
-class SequentialFlow(Flow):
+class SequentialFlow(Flow[object, Out]):
     """Runs its parts in order; each sees the output of the one before it.
 
     It stops at a part that failed and ends early at `Finish`. A `partial` part makes it partial.
@@ -26,14 +29,46 @@ class SequentialFlow(Flow):
     steps: tuple[Any, ...] = ()
     type: ClassVar[str] = "sequence"
 
-    def __init__(self, *parts: Any, id: str | None = None, when: Any = None, limits: Any = None) -> None:
+    @overload
+    def __init__(
+        self: SequentialFlow[T],
+        *parts: *tuple[*tuple[Any, ...], PartLike[T]],
+        id: str | None = ...,
+        when: Predicate | None = ...,
+        limits: Limits | None = ...,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: SequentialFlow[dict[str, Any]],
+        *parts: *tuple[*tuple[Any, ...], list[Any]],
+        id: str | None = ...,
+        when: Predicate | None = ...,
+        limits: Limits | None = ...,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: SequentialFlow[Any],
+        *parts: Any,
+        id: str | None = ...,
+        when: Predicate | None = ...,
+        limits: Limits | None = ...,
+    ) -> None: ...
+    def __init__(  # type: ignore[misc]  # mypy does not see that any parts end with a last one
+        self, *parts: Any, id: str | None = None, when: Any = None, limits: Any = None
+    ) -> None:
         flat: list[Any] = []
         for part in parts:
             flat.extend(_flattened(part))
         for name, value in {"steps": tuple(flat), "id": id, "when": when, "limits": limits}.items():
             object.__setattr__(self, name, value)
 
-    def with_(self, **changes: Any) -> SequentialFlow:
+    @overload
+    def with_(
+        self, *, id: str | None = ..., when: Predicate | None = ..., limits: Limits | None = ...
+    ) -> Self: ...
+    @overload
+    def with_(self, **changes: Any) -> Any: ...
+    def with_(self, **changes: Any) -> Any:
         given = {"id": self.id, "when": self.when, "limits": self.limits, **changes}
         return SequentialFlow(*given.pop("steps", self.steps), **given)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 from ..core.conditions import Predicate
+from ..core.control import Finish, Skip
 from ..core.errors import DefinitionError, Fault
-from ..core.part import Part
+from ..core.part import Out, Part, T
 from ..core.paths import id_fault
 from ..core.snapshot import Snapshot
 
@@ -16,7 +17,7 @@ Function = Callable[[Snapshot], Any]
 
 
 @dataclass(frozen=True)
-class FunctionStep(Part):
+class FunctionStep(Part[object, Out]):
     """A function of the Snapshot, sync or async, that returns a value, `Skip` or `Finish`."""
 
     function: Function
@@ -29,7 +30,18 @@ class FunctionStep(Part):
             raise DefinitionError([Fault(str(self.id), fault)])
 
 
-def step(function: Function, *, id: str | None = None, when: Predicate | None = None) -> FunctionStep:
+@overload
+def step(
+    function: Callable[[Snapshot], Awaitable[T | Skip | Finish]],
+    *,
+    id: str | None = ...,
+    when: Predicate | None = ...,
+) -> FunctionStep[T]: ...
+@overload
+def step(
+    function: Callable[[Snapshot], T | Skip | Finish], *, id: str | None = ..., when: Predicate | None = ...
+) -> FunctionStep[T]: ...
+def step(function: Function, *, id: str | None = None, when: Predicate | None = None) -> Any:
     """A part that calls `function(snapshot)`; its id is the function's name unless given.
 
     >>> step(len, id="count").id

@@ -6,18 +6,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import BaseMessage, convert_to_messages
+from langchain_core.tools import BaseTool
 from langgraph.constants import START
 from langgraph.types import Command
 
 from ..core.errors import NothingToResume, PlaitError, ThreadPaused
+from ..core.paths import definition_key
 from ..core.ports import Question
 from ..core.state import SharedState
+from ..nodes.approvals import check_answer
+from ..nodes.journal import HAPPENED
+from ..nodes.tools import as_tool
 from .binding import Bound
-from .compile import ENTER
 from .drive import Drive
 from .kept import check_state, check_values
 from .result import questions_from
 from .rewind import check_definition, rewound
+from .root import ENTER
 
 UNSET: Any = object()
 
@@ -92,7 +97,7 @@ async def continuation(drive: Drive, answers: Any) -> Any:
     check_definition(drive.bound, drive.thread_id, state)
     questions = questions_from(state.interrupts)
     if questions:
-        return Command(resume=_answers(drive.thread_id, questions, answers))
+        return Command(resume=_answers(drive, questions, answers))
     if state.tasks:  # not `next`: a step that is done, but lost the checkpoint after it, is not in there
         return None
     ended = state.values.get("outcome")
@@ -101,20 +106,49 @@ async def continuation(drive: Drive, answers: Any) -> Any:
     return Command(update=rewound(state.values), goto=ENTER)
 
 
-def _answers(thread_id: str, questions: Sequence[Question], answers: Any) -> dict[str, Any]:
+def _answers(drive: Drive, questions: Sequence[Question], answers: Any) -> dict[str, Any]:
+    """The answers by id. Raises before anything runs when one of them cannot be taken."""
+    thread_id, known = drive.thread_id, {question.id: question for question in questions}
+    given = _by_id(thread_id, known, answers)
+    for key, answer in given.items():
+        try:
+            check_answer(known[key], answer, _tool_of(drive.bound, known[key]))
+        except PlaitError as error:
+            raise PlaitError(
+                f"thread {thread_id!r}: the answer to {key} ({known[key].path}) was refused: {error}"
+            ) from error
+    return given
+
+
+def _by_id(thread_id: str, known: Mapping[str, Question], answers: Any) -> dict[str, Any]:
     if answers is UNSET:
-        raise ThreadPaused(thread_id, questions)
-    known = {question.id for question in questions}
+        raise ThreadPaused(thread_id, tuple(known.values()))
+    if len(known) == 1 and _is_answer(next(iter(known.values())), answers):
+        return {next(iter(known)): answers}
     if isinstance(answers, Mapping):
-        if answers and set(answers) <= known:
+        if answers and set(answers) <= set(known):
             return dict(answers)
         strange = ", ".join(repr(key) for key in answers if key not in known) or "nothing"
         raise PlaitError(
             f"thread {thread_id!r}: {strange} is no id of an open question; those are: "
             f"{', '.join(sorted(known))}. Give a mapping that is itself an answer under the question's id"
         )
-    if len(questions) == 1:
-        return {questions[0].id: answers}
     raise PlaitError(
-        f"thread {thread_id!r} has {len(questions)} questions; answer by id: {', '.join(sorted(known))}"
+        f"thread {thread_id!r} has {len(known)} questions; answer by id: {', '.join(sorted(known))}"
     )
+
+
+def _is_answer(question: Question, given: Any) -> bool:
+    """Whether what was given is the one answer itself; a mapping is, where only some mappings can be."""
+    if not isinstance(given, Mapping):
+        return True
+    return question.kind != "question" and question.id not in given and bool({"type", HAPPENED} & set(given))
+
+
+def _tool_of(bound: Bound, question: Question) -> BaseTool | None:
+    """The tool that an approval is about; None where a function of the Snapshot gives the tools."""
+    unit = bound.units.get(definition_key(question.path))
+    if question.kind != "approval" or unit is None or callable(unit.tools):
+        return None
+    name = question.question["action_request"]["action"]
+    return next((tool for tool in map(as_tool, unit.tools) if tool.name == name), None)

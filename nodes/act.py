@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.config import get_config
-from langgraph.errors import GraphInterrupt
+from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.runtime import Runtime
 
 from ..core.codec import encode
@@ -21,14 +21,16 @@ from ..core.plain import delta_from, update_from
 from ..core.state import StateWrite
 from ..core.usage import Breach
 from .answers import parse_json_text
-from .callrecords import keep_full_text
+from .callrecords import noted
 from .calls import Call
 from .clashes import without_clashes
 from .decide import Step, after_calls, done, failure, judge
-from .ending import checked
 from .frame import Frame
 from .history import message_text
 from .invoke import Caller, CallResult, output_of, refused
+from .journal import CallJournal
+from .lingering import Place
+from .steering import Mailbox, mailbox, settled
 from .tasks import call_task
 from .think import rules_of, update
 from .tools import RESOLVE, UnitTool
@@ -38,14 +40,22 @@ if TYPE_CHECKING:
     from .react import ReactRole
 
 
-async def act(role: ReactRole, state: UnitState, runtime: Runtime[Frame]) -> dict[str, Any]:
-    """Run the calls and answer every one of them. Returns the update of the unit's state."""
+MakeCalls = Callable[..., "Calls"]
+
+
+async def act(
+    role: ReactRole, state: UnitState, runtime: Runtime[Frame], made: MakeCalls | None = None
+) -> dict[str, Any]:
+    """Run the calls and answer every one of them. Returns the update of the unit's state.
+
+    `made` makes what runs the calls; by default alone in place, several as tasks.
+    """
     frame = runtime.context
     path, unit = frame.snapshot.path, role.unit.id
     frame.run.turn_starts(path, unit)
     try:
-        written = await _acted(role, state, frame, runtime)
-    except GraphInterrupt:
+        written = await _acted(role, state, frame, runtime, made or Calls)
+    except GraphBubbleUp:
         frame.run.turn_ends(path, unit)
         raise
     except BaseException as error:
@@ -55,7 +65,9 @@ async def act(role: ReactRole, state: UnitState, runtime: Runtime[Frame]) -> dic
     return written
 
 
-async def _acted(role: ReactRole, state: UnitState, frame: Frame, runtime: Runtime[Frame]) -> dict[str, Any]:
+async def _acted(
+    role: ReactRole, state: UnitState, frame: Frame, runtime: Runtime[Frame], made: MakeCalls
+) -> dict[str, Any]:
     counters = Counters.from_plain(state.get("progress"))
     frame.meter.report(frame.meter_key, counters.usage)
     message = state["messages"][-1]
@@ -71,10 +83,11 @@ async def _acted(role: ReactRole, state: UnitState, frame: Frame, runtime: Runti
         usage=replace(counters.usage, tool_calls=counters.usage.tool_calls + len(allowed))
     )
     frame.meter.report(frame.meter_key, counters.usage)
-    caller = _Calls(role, state, frame, runtime)
+    caller = made(role, state, frame, runtime)
     results = dict(zip((c.id for c in allowed), await caller.run(allowed, tools), strict=True))
     results |= {call.id: refused(call, str(breach)) for call in wanted[len(allowed) :]}
-    return _settled(role, state, frame, counters, calls, results, message_text(message), breach)
+    box = mailbox(role.unit, state, frame, runtime.store)
+    return await _settled(role, state, frame, counters, calls, results, message_text(message), breach, box)
 
 
 def _within_limits(wanted: list[Call], frame: Frame) -> tuple[list[Call], Breach | None]:
@@ -87,7 +100,7 @@ def _within_limits(wanted: list[Call], frame: Frame) -> tuple[list[Call], Breach
     return allowed, frame.meter.seconds_breach() if timed_out else frame.meter.tool_breach()
 
 
-def _settled(
+async def _settled(
     role: ReactRole,
     state: UnitState,
     frame: Frame,
@@ -96,11 +109,12 @@ def _settled(
     results: Mapping[str, CallResult],
     text: str,
     breach: Breach | None,
+    box: Mailbox | None,
 ) -> dict[str, Any]:
     writes = [write.to_plain() for result in results.values() for write in result.writes]
     merged: UnitState = {**state, "writes": [*state.get("writes", []), *writes]}
     rules = rules_of(role, frame, counters, merged, text)
-    answers = {key: keep_full_text(result.message, result.output) for key, result in results.items()}
+    answers = {key: noted(result.message, result.output, result.rerun) for key, result in results.items()}
     step = after_calls(rules, counters, calls, answers, text)
     said = tuple(message for result in results.values() for message in result.extra)
     step = replace(step, messages=(*step.messages, *said))
@@ -110,7 +124,7 @@ def _settled(
     lost = lost or (("limit", str(breach)) if breach is not None and step.ending is None else None)
     if lost is not None:
         step = replace(step, counters=step.counters.but(next="end"), ending=failure(*lost, text))
-    written = update(checked(role.unit, step, frame, merged, text), state, frame)
+    written = update(await settled(box, step, frame, merged, role.unit, text), state, frame)
     published = [encode(m.to_plain(), "bus") for result in results.values() for m in result.bus]
     inner = [update_from(_kept(result.inner, lost)) for result in results.values() if result.inner.steps]
     more = {"writes": writes, "bus": published, "inner": inner}
@@ -151,7 +165,7 @@ def _returned(role: ReactRole, rules: Any, step: Step, results: Mapping[str, Cal
     return step
 
 
-class _Calls:
+class Calls:
     """Runs the calls of one reply: alone in place, several as tasks that a crash does not repeat."""
 
     def __init__(self, role: ReactRole, state: UnitState, frame: Frame, runtime: Runtime[Frame]) -> None:
@@ -161,16 +175,20 @@ class _Calls:
         inner = reduce(compose, (delta_from(done, types) for done in state.get("inner", ())), Delta())
         self._frame = frame.at(frame.snapshot.apply(inner))
         self._runtime = runtime
+        self._journal = CallJournal.of(frame.run.live, runtime.store, get_config())
         self._messages: Sequence[BaseMessage] = state["messages"]
         self._writes = [StateWrite(**write) for write in state.get("writes", [])]
+        self._running: dict[int, tuple[asyncio.Task[Any], Place]] = {}
+        self._futures: dict[int, asyncio.Future[Any]] = {}
+        self._is_stopping = False
 
     async def run(self, calls: Sequence[Call], tools: Mapping[str, UnitTool]) -> list[CallResult]:
         if len(calls) <= 1:
-            return [await self._one(call, tools[call.name]) for call in calls]
+            return [await self._one(0, call, tools[call.name]) for call in calls]
         if self._role.unit.tool_execution == "sequential":
             return await self._in_order(calls, tools)
         started = [self._task(n, call, tools) for n, call in enumerate(calls)]
-        finished = await asyncio.gather(*started, return_exceptions=True)
+        finished = await self._stopping(asyncio.gather(*started, return_exceptions=True))
         raised = [result for result in finished if isinstance(result, BaseException)]
         if raised:
             # every task has recorded its own interrupt, so an empty one is raised for all
@@ -186,17 +204,41 @@ class _Calls:
         """One call after the other; each sees what those before it wrote."""
         results: list[CallResult] = []
         for number, call in enumerate(calls):
-            results.append(CallResult.from_plain(await self._task(number, call, tools), self._types))
+            self._frame.run.check()
+            ended = await self._stopping(self._task(number, call, tools))
+            results.append(CallResult.from_plain(ended, self._types))
             self._writes = [*self._writes, *results[-1].writes]
         return results
 
+    async def _stopping(self, waiting: Awaitable[Any]) -> Any:
+        """Wait for calls. When the unit is stopped meanwhile, they are stopped and waited for; where the
+        tool itself has ended, what it gave is still kept."""
+        if not asyncio.isfuture(waiting):
+            return await waiting
+        try:
+            return await asyncio.shield(waiting)
+        except asyncio.CancelledError:
+            self._stop()
+            own = asyncio.current_task()
+            await asyncio.wait([waiting, *(body for body, _ in self._running.values() if body is not own)])
+            raise
+
+    def _stop(self) -> None:
+        self._is_stopping = True
+        for number in {*self._futures, *self._running}:
+            body, place = self._running.get(number, (None, None))
+            if place is None or not place.has_returned:
+                # through its future, since LangGraph takes the cancel of a body alone for an error
+                (self._futures.get(number) or body).cancel()  # type: ignore[union-attr]
+
     def _task(self, number: int, call: Call, tools: Mapping[str, UnitTool]) -> Any:
         async def run_call(_: int) -> dict[str, Any]:
-            return (await self._one(call, tools[call.name])).to_plain()
+            return (await self._one(number, call, tools[call.name])).to_plain()
 
-        return call_task(f"{call.name}#{number}", run_call, number)
+        self._futures[number] = called = call_task(f"{call.name}#{number}", run_call, number)
+        return called
 
-    async def _one(self, call: Call, tool: UnitTool) -> CallResult:
+    async def _one(self, number: int, call: Call, tool: UnitTool) -> CallResult:
         caller = Caller(
             self._frame,
             self._runtime,
@@ -205,5 +247,15 @@ class _Calls:
             self._writes,
             self._role.unit.id,
             self._role.unit.output_cap,
+            self._journal,
+            number,
         )
-        return await caller.run(call, tool)
+        if self._is_stopping:
+            raise asyncio.CancelledError
+        body = asyncio.current_task()
+        assert body is not None
+        with self._frame.run.threads.calling(self._frame.snapshot.path, tool.name, call.id) as place:
+            self._running[number] = body, place
+            result = await caller.run(call, tool)
+            place.has_returned = True
+            return result

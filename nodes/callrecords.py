@@ -8,18 +8,24 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from ..core.records import ToolCallRecord
 from ..core.snapshot import Snapshot
+from .approvals import DECISION
 from .history import message_text
 from .tools import RESOLVE
 
-FULL_TEXT = "plait_full_text"
-"""Where a tool message keeps the text that its content had to cut, until the unit ends."""
+FULL_TEXT, RERUN = "plait_full_text", "plait_rerun"
+"""What a tool message keeps beside its content until the unit ends: the text that had to be cut, and
+that the call ran a second time."""
+
+_NOTES = frozenset((FULL_TEXT, RERUN, DECISION))
 
 
-def keep_full_text(message: ToolMessage, text: str | None) -> ToolMessage:
-    """`message` with the uncut text beside it, where it is never sent to a model."""
-    if text is None:
+def noted(message: ToolMessage, text: str | None, rerun: bool) -> ToolMessage:
+    """`message` with what its record will say, where it is never sent to a model."""
+    told = {FULL_TEXT: text} if text is not None else {}
+    told |= {RERUN: "yes"} if rerun else {}
+    if not told:
         return message
-    return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, FULL_TEXT: text}})
+    return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, **told}})
 
 
 def call_records(
@@ -43,16 +49,24 @@ def _records(
             full = answer.additional_kwargs.get(FULL_TEXT)
             text = full if full is not None else message_text(answer)
             name = names.get(call["name"], call["name"])
-            yield ToolCallRecord(answer.tool_call_id, name, call["args"], text, answer.status != "error")
+            yield ToolCallRecord(
+                answer.tool_call_id,
+                name,
+                call["args"],
+                text,
+                answer.status != "error",
+                rerun=RERUN in answer.additional_kwargs,
+                decision=answer.additional_kwargs.get(DECISION),
+            )
 
 
-def without_full_texts(messages: Sequence[BaseMessage]) -> tuple[BaseMessage, ...]:
-    """The transcript as it travels on: the uncut texts stay in the records only."""
+def without_notes(messages: Sequence[BaseMessage]) -> tuple[BaseMessage, ...]:
+    """The transcript as it travels on: what is noted beside a message stays in the records only."""
     return tuple(_plain(message) for message in messages)
 
 
 def _plain(message: BaseMessage) -> BaseMessage:
-    if FULL_TEXT not in message.additional_kwargs:
+    if _NOTES.isdisjoint(message.additional_kwargs):
         return message
-    rest = {key: value for key, value in message.additional_kwargs.items() if key != FULL_TEXT}
+    rest = {key: value for key, value in message.additional_kwargs.items() if key not in _NOTES}
     return message.model_copy(update={"additional_kwargs": rest})

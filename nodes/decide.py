@@ -23,6 +23,9 @@ from .tools import RESOLVE
 from .unit import WorkflowUnit
 from .unitstate import Counters, Ending
 
+ACCEPTED = "accepted"
+"""What the `resolve` call is answered that ends the unit."""
+
 Check = Callable[[Any], str | None]
 """A further condition on a valid output: why it is not accepted, or None."""
 
@@ -159,7 +162,7 @@ def _resolve_answers(
             answers[call.id] = answer(call, told, error=True)
         else:
             accepted = True
-            answers[call.id] = answer(call, "accepted")
+            answers[call.id] = answer(call, ACCEPTED)
     return answers
 
 

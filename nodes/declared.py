@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args
 
 from langchain_core.tools import BaseTool
@@ -17,11 +17,21 @@ Probe = Callable[..., Any]
 """Called with the arguments of a call that was under way in a crash: what it gave, or None if it had not
 happened. Sync or async."""
 
-EFFECT, PROBE = "plait_effect", "plait_probe"
+Approval = bool | str | Callable[[Mapping[str, Any]], bool | str]
+"""Whether a person has to approve a call: always, with a description of why, or as a function of the
+call's arguments says."""
+
+EFFECT, PROBE, APPROVAL = "plait_effect", "plait_probe", "plait_approval"
 
 
 def tool(
-    given: Any = None, /, *, effect: Effect | None = None, probe: Probe | None = None, **options: Any
+    given: Any = None,
+    /,
+    *,
+    effect: Effect | None = None,
+    probe: Probe | None = None,
+    approval: Approval = False,
+    **options: Any,
 ) -> Any:
     """Declare a tool's effect: a decorator for a function, or a call around a tool that is there.
 
@@ -34,8 +44,10 @@ def tool(
 
     `read` and `idempotent` tools run again after a crash. `probe` needs a function that takes the same
     arguments and tells what the call gave, or None when it had not happened. Everything else is `unsafe`:
-    a call that was under way in a crash is never run again without asking. Other options go to
-    LangChain's `tool`. Raises DefinitionError for an effect that there is not.
+    a call that was under way in a crash is never run again without asking. With `approval` (yes, why, or a
+    function of the arguments that says so) the run pauses before each call until a person has decided on
+    it: `approve()`, `edit(args)`, `reject(why)`, `respond(text)`. Other options go to LangChain's `tool`.
+    Raises DefinitionError for an effect that there is not.
     """
     effect = effect or ("probe" if probe is not None else None)
     if effect not in (None, *get_args(Effect)):
@@ -47,9 +59,14 @@ def tool(
         from .tools import as_tool
 
         made = function if isinstance(function, BaseTool) else _made(function, options, as_tool)
-        told = {EFFECT: effect, PROBE: probe}
+        told = {EFFECT: effect, PROBE: probe, APPROVAL: approval or None}
         known = {name: value for name, value in told.items() if value is not None}
-        return made.model_copy(update={"metadata": {**(made.metadata or {}), **known}})
+        declared = made.model_copy(update={"metadata": {**(made.metadata or {}), **known}})
+        if not approval:
+            return declared
+        from .gates import gated
+
+        return gated(declared)
 
     return declare if given is None else declare(given)
 

@@ -49,7 +49,9 @@ async def execute_graph(
     snapshot, context, entered = frame.snapshot, role.context(frame), role.enter(frame.snapshot)
     if context is frame:
         config: RunnableConfig = {"recursion_limit": _supersteps(unit)}
-        return role.leave(await graph.ainvoke(entered, config, context=context), snapshot)
+        control = frame.run.unit_control(snapshot.path)
+        values = await graph.ainvoke(entered, config, context=frame.below, control=control)
+        return role.leave(values, snapshot)
     spending = Spending(frame, await _spent_before(graph, entered))
     config = _foreign_config(unit, frame, runtime, spending)
     config.pop("recursion_limit", None)  # a graph may have one of its own

@@ -9,18 +9,41 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from langgraph.runtime import RunControl
+
 from ..core.bus import BusMessage
 from ..core.events import Event, EventType
-from ..core.ports import EMPTY_PLANE, NO_LIVE, Emit, Live, Plane, Publish
+from ..core.ports import EMPTY_PLANE, NO_LIVE, Emit, Live, Plane, Publish, Recorder
 from ..core.records import StepRecord
 from ..core.snapshot import Snapshot
+from .declared import Effect
+from .lingering import Threads
 from .meter import Meter
 from .slots import Lease
+from .streamed import custom_stream
+
+
+class RoundControl(RunControl):
+    """Drains a unit when its run is to be drained and the unit has no round under way."""
+
+    __slots__ = ("_open", "_path", "_run")
+
+    def __init__(self, run: RunControl, open_turns: Container[str], path: str) -> None:
+        super().__init__()
+        self._run, self._open, self._path = run, open_turns, path
+
+    @property
+    def drain_requested(self) -> bool:
+        return self._run.drain_requested and self._path not in self._open
+
+    @property
+    def drain_reason(self) -> str | None:
+        return self._run.drain_reason
 
 
 @dataclass(slots=True)
@@ -40,6 +63,29 @@ class RunScope:
     slots: asyncio.Semaphore | None = None
     records: dict[str, StepRecord] = field(default_factory=dict)
     """What has finished in this process, by id: all that is left when the store is lost."""
+    threads: Threads = field(default_factory=Threads)
+    control: RunControl | None = None
+    """How LangGraph is asked to drain this run."""
+    recorder: Recorder | None = None
+    """Where other processes can read the run's events."""
+    task: asyncio.Task[Any] | None = None
+    """The task that drives the run; it is cancelled to stop it."""
+    has_ended: bool = False
+    """Nothing is told or published any more; a thread that outlived the run would."""
+
+    @property
+    def is_draining(self) -> bool:
+        """Whether nothing new is to begin."""
+        return self.control is not None and self.control.drain_requested
+
+    def check(self) -> None:
+        """Raise CancelledError when the run was cancelled and the user's code has swallowed that."""
+        if self.task is not None and self.task.cancelling():
+            raise asyncio.CancelledError
+
+    def unit_control(self, path: str) -> RunControl | None:
+        """What drains the unit at `path` between its rounds, and not within one."""
+        return None if self.control is None else RoundControl(self.control, self.open_turns, path)
 
     def slots_for(self, limit: int | None) -> tuple[asyncio.Semaphore, ...]:
         """The places of the whole run, when it has a limit."""
@@ -50,16 +96,24 @@ class RunScope:
     @property
     def streaming(self) -> bool:
         """Whether anybody wants to see replies while they are written."""
-        return bool(self.listeners)
+        is_watched = self.recorder is not None and self.recorder.is_watched
+        return is_watched or bool(self.listeners) or custom_stream() is not None
 
     def emit(self, type: EventType, path: str, **fields: Any) -> None:
-        """Tell the listeners. A listener that raises never breaks the run."""
+        """Tell the listeners, and LangGraph's stream. A listener that raises never breaks the run."""
         self.sequence += 1
-        if not self.listeners:
+        if self.has_ended:
+            return
+        stream = custom_stream()
+        if stream is None and self.recorder is None and not self.listeners:
             return
         event = Event(type, self.run_id, path, self.sequence, time.time(), **fields)
         for listener in self.listeners:
             _shielded(listener, event)
+        if self.recorder is not None:
+            self.recorder(event)
+        if stream is not None:
+            stream({"plait": "event", **event.to_plain()})
 
     def turn_starts(self, path: str, unit: str) -> None:
         """Begin a round at `path`, unless its first half has already begun it."""
@@ -72,7 +126,7 @@ class RunScope:
         self.emit("turn_end", path, unit=unit, is_error=error is not None, error=error)
 
     def publish(self, message: BusMessage) -> None:
-        for publisher in self.publishers:
+        for publisher in () if self.has_ended else self.publishers:
             _shielded(publisher, message)
 
 
@@ -93,6 +147,7 @@ class Frame:
     `slots` are the places that a leaf has to take, `lease` what the running one has taken. `in_root`:
     what runs here are tasks of the root graph itself, called by a region that stands in it. `hold` is
     what a region whose steps are paused awaits before it pauses, when another region called it.
+    `default_effect` is that of tools that declare none.
     """
 
     snapshot: Snapshot
@@ -102,6 +157,12 @@ class Frame:
     lease: Lease | None = None
     in_root: bool = False
     hold: Hold | None = None
+    default_effect: Effect = "unsafe"
+
+    @property
+    def below(self) -> Frame:
+        """The same for a graph of its own, whose tasks are no other graph's."""
+        return self if not self.in_root and self.hold is None else replace(self, in_root=False, hold=None)
 
     def with_slots(self, limit: int | None) -> Frame:
         """The same, where at most `limit` units and steps run at a time."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Any
 
@@ -24,11 +24,14 @@ from ..core.paths import memory_key
 from ..core.plain import delta_from, update_from
 from ..core.state import SharedState, StateWrite
 from ..core.stored import Types
+from .approvals import approved, needs_approval
+from .asking import Asker, asking
 from .calls import Call
 from .content import NO_OUTPUT, cap, clean_content, clean_text, to_content
 from .decide import answer
 from .frame import Frame
 from .history import message_text
+from .journal import SKIPPED, CallJournal, Settled
 from .prepared import is_control
 from .toolforms import ToolFailed
 from .tools import CallScope, ToolRuntime, UnitTool
@@ -37,7 +40,10 @@ from .userconfig import user_config
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """What one call came to. `output` is the full text where the message had to be cut."""
+    """What one call came to. `output` is the full text where the message had to be cut.
+
+    `unsettled`: it was given up while its thread still runs. `rerun`: it ran again after a crash.
+    """
 
     message: ToolMessage
     output: str | None = None
@@ -47,6 +53,8 @@ class CallResult:
     returns: bool = False
     inner: Delta = Delta()
     failure: tuple[Reason, str] | None = None
+    unsettled: bool = False
+    rerun: bool = False
 
     def to_plain(self) -> dict[str, Any]:
         """The form in which a finished call waits for the others of its reply."""
@@ -58,6 +66,8 @@ class CallResult:
             "bus": [encode(message.to_plain(), "bus") for message in self.bus],
             "inner": update_from(self.inner),
             "failure": self.failure,
+            "unsettled": self.unsettled,
+            "rerun": self.rerun,
         }
         return {"message": self.message, **{name: value for name, value in plain.items() if value}}
 
@@ -73,6 +83,8 @@ class CallResult:
             plain.get("returns", False),
             delta_from(plain.get("inner", {}), types),
             (failure[0], failure[1]) if failure else None,
+            plain.get("unsettled", False),
+            plain.get("rerun", False),
         )
 
 
@@ -87,6 +99,8 @@ class Caller:
     writes: Sequence[StateWrite]
     unit_id: str
     cap: int
+    journal: CallJournal | None = None
+    ordinal: int = 0
 
     async def run(self, call: Call, tool: UnitTool) -> CallResult:
         """Run `call`. Never raises but for pauses, cancellation and what is no ordinary error."""
@@ -97,7 +111,7 @@ class Caller:
         content: Any = "not finished"
         failed = True
         try:
-            result = await self._guarded(call, tool)
+            result = await self._decided(call, tool)
             content, failed = result.message.content, result.message.status == "error"
             return result
         except GraphBubbleUp:
@@ -114,18 +128,52 @@ class Caller:
                 is_error=failed,
             )
 
+    async def _decided(self, call: Call, tool: UnitTool) -> CallResult:
+        """What the call came to, once a person has approved it where that is needed."""
+        why = needs_approval(call, tool)
+        if not why:
+            return await self._once(call, tool)
+        asker = self._asker(call, "approval")
+        came = await approved(self._once, call, tool, why, asker)
+        result = came if isinstance(came, CallResult) else CallResult(came)
+        return replace(result, bus=(*asker.said, *result.bus))
+
+    def _asker(self, call: Call, what: str) -> Asker:
+        name = f"{call.id}:{what}"
+        return Asker.of(self.frame.snapshot, self.frame.run.publish, self.ordinal + 1, name)
+
+    async def _once(self, call: Call, tool: UnitTool) -> CallResult:
+        """What the call came to, which the journal may know already."""
+        page = None
+        if self.journal is not None:
+            page = self.journal.page(self.ordinal, tool, call.args, self.frame.default_effect)
+        if page is None:
+            return await self._guarded(call, tool)
+
+        async def run() -> dict[str, Any]:
+            return (await self._guarded(call, tool)).to_plain()
+
+        def settle(found: Settled) -> dict[str, Any]:
+            if found.skipped:
+                return CallResult(answer(call, SKIPPED, error=True)).to_plain()
+            return self._result(call, tool, self._tool_runtime(call, tool), found.value).to_plain()
+
+        place = {"path": self.frame.snapshot.path, "place": self.ordinal + 1}
+        return CallResult.from_plain(await page.once(run, settle, place), self.frame.snapshot.schema.types)
+
     async def _guarded(self, call: Call, tool: UnitTool) -> CallResult:
         runtime = self._tool_runtime(call, tool)
         seconds = self.frame.meter.seconds_left()
         try:
             async with asyncio.timeout(seconds) as clock:
-                value = await self._invoke(call, tool, runtime)
+                value = await asking(runtime.call.asker, self._invoke(call, tool, runtime))
             return self._result(call, tool, runtime, value)
         except (GraphBubbleUp, asyncio.CancelledError):
             raise
         except TimeoutError as error:
             why = str(self.frame.meter.seconds_breach()) if clock.expired() else f"TimeoutError: {error}"
-            return CallResult(answer(call, f"{tool.name} failed: {why}", error=True))
+            given_up = answer(call, f"{tool.name} failed: {why}", error=True)
+            return CallResult(given_up, unsettled=clock.expired() and tool.is_sync)
         except ToolFailed as failed:
             told, _ = cap(clean_text(str(failed))[0], self.cap)
             scope = runtime.call
@@ -167,7 +215,12 @@ class Caller:
             store=self.runtime.store,
             shared=shared,
             snapshot=snapshot,
-            call=CallScope(self.frame, self.runtime, partial(_number_of, call, tool, self.messages)),
+            call=CallScope(
+                self.frame,
+                self.runtime,
+                partial(_number_of, call, tool, self.messages),
+                replace(self._asker(call, "ask"), cleared=tool.name),
+            ),
         )
 
     def _injected(self, tool: UnitTool, runtime: ToolRuntime) -> dict[str, Any]:
@@ -182,7 +235,7 @@ class Caller:
     def _result(self, call: Call, tool: UnitTool, runtime: ToolRuntime, value: Any) -> CallResult:
         writes = tuple(runtime.shared.writes[len(self.writes) :])
         scope = runtime.call
-        bus, inner = tuple(scope.published), reduce(compose, scope.done, Delta())
+        bus, inner = (*scope.asker.said, *scope.published), reduce(compose, scope.done, Delta())
         if not is_control(value):
             value = answer(call, to_content(value, tool.name))  # type: ignore[arg-type]
         items = value if isinstance(value, list) else [value]

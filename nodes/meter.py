@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Container
+from collections.abc import Awaitable, Callable, Container
+from typing import TypeVar
 
 from ..core.paths import is_below
 from ..core.usage import Breach, Limits, Usage
 
 NO_LIMITS = Limits()
+T = TypeVar("T")
+
+
+class TimeIsUp(Exception):
+    """The seconds of a part, or of one around it, are used up; the text names the limit."""
 
 
 class Meter:
@@ -92,3 +99,17 @@ class Meter:
         if limit is None or getattr(self.spent, name) < limit:
             return None
         return Breach(name, limit, self.path)
+
+
+async def in_time(meter: Meter, call: Callable[[], Awaitable[T]]) -> T:
+    """What `call` gives within the seconds that are left. Raises TimeIsUp."""
+    left = meter.seconds_left()
+    if left == 0:
+        raise TimeIsUp(str(meter.seconds_breach()))
+    try:
+        async with asyncio.timeout(left) as clock:
+            return await call()
+    except TimeoutError as error:
+        if not clock.expired():
+            raise
+        raise TimeIsUp(str(meter.seconds_breach())) from error

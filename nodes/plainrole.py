@@ -28,11 +28,13 @@ class PlainRole:
         role = self.role
         if role is None:
             made = prompt if isinstance(prompt, str) else prompt(context.snapshot)
-            role = self.adapter(made, self.unit.output)
+            output: Any = self.unit.output
+            role = self.adapter(made, output)
         return typed(output_schema(self.unit.output), await role(context), self.labels)
 
 
 def role_of(adapter: AdapterFn, unit: WorkflowUnit[Any], labels: Labels | None) -> Any:
     """What `adapter` makes of the unit; a role with a graph of Plait's kind stays as it is."""
-    role = adapter(unit.prompt, unit.output) if isinstance(unit.prompt, str) else None
+    output: Any = unit.output
+    role = adapter(unit.prompt, output) if isinstance(unit.prompt, str) else None
     return role if isinstance(role, GraphRole) else PlainRole(adapter, unit, labels, role)

@@ -15,13 +15,17 @@ from langgraph.prebuilt import ToolRuntime
 from langgraph.types import Command
 
 from .content import to_content
+from .lingering import noted, returned
 from .toolforms import shown
 
 
 def prepared(tool: BaseTool) -> BaseTool:
-    """The same tool, whose function's result is made message content before LangChain prints it."""
+    """The same tool, whose function's result is made message content before LangChain prints it, and whose
+    sync function is noted while it runs."""
     if not isinstance(tool, StructuredTool):
-        return tool
+        copied = tool.model_copy()
+        vars(copied)["_run"] = like(noted(tool._run), tool._run)
+        return copied
     paired = tool.response_format == "content_and_artifact"
     changed = {
         "func": _shown(tool.func, tool.name, paired) if tool.func else None,
@@ -81,17 +85,20 @@ def _shown(function: Callable[..., Any], name: str, paired: bool) -> Callable[..
     def call(*args: Any, **kwargs: Any) -> Any:
         return _showable(function(*args, **kwargs), name, paired)
 
-    return _like(call, function)
+    return like(noted(call), function)
 
 
 def _shown_async(function: Callable[..., Any], name: str, paired: bool) -> Callable[..., Any]:
     async def call(*args: Any, **kwargs: Any) -> Any:
-        return _showable(await function(*args, **kwargs), name, paired)
+        try:
+            return _showable(await function(*args, **kwargs), name, paired)
+        finally:
+            returned()
 
-    return _like(call, function)
+    return like(call, function)
 
 
-def _like(call: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+def like(call: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
     """`call` with the signature of `function`, which LangChain reads to fill config and callbacks."""
     call.__wrapped__ = function  # type: ignore[attr-defined]
     with suppress(TypeError, ValueError):  # worked out here, since LangChain asks for both at each call

@@ -27,7 +27,7 @@ from ..core.snapshot import Snapshot
 from ..core.state import StateWrite
 from ..core.stored import NOTHING, Stored, Types
 from .act import act
-from .callrecords import call_records, without_full_texts
+from .callrecords import call_records, without_notes
 from .execution import Execution
 from .frame import Frame, RunScope
 from .labels import Labels
@@ -78,7 +78,7 @@ class ReactRole:
         async def think_node(
             state: UnitState, runtime: Runtime[Frame], config: RunnableConfig
         ) -> dict[str, Any]:
-            return await think(self, state, runtime.context, config)
+            return await think(self, state, runtime.context, config, runtime.store)
 
         async def act_node(
             state: UnitState, runtime: Runtime[Frame], config: RunnableConfig
@@ -126,7 +126,7 @@ class ReactRole:
         messages = numbered(opening(self.unit, snapshot), (), snapshot)
         attempts = snapshot.attempts(snapshot.path)
         held = attempts[-1].metadata.get("held", ()) if attempts and attempts[-1].status == "rewound" else ()
-        return {"messages": messages, **({"writes": list(held)} if held else {})}
+        return {"place": snapshot.path, "messages": messages, **({"writes": list(held)} if held else {})}
 
     def leave(self, values: Mapping[str, Any], snapshot: Snapshot) -> Execution:
         ending, types = Ending(**values["ending"]), snapshot.schema.types
@@ -146,7 +146,7 @@ class ReactRole:
             tool_calls=call_records(messages, snapshot, self.tools(snapshot).given_names),
             writes=tuple(StateWrite(**write) for write in values.get("writes", ())),
             bus=tuple(message_from_plain(decode(message, "bus")) for message in values.get("bus", ())),
-            transcript=without_full_texts(messages),
+            transcript=without_notes(messages),
             inner=reduce(compose, (delta_from(done, types) for done in values.get("inner", ())), Delta()),
         )
 

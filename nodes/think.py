@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.store.base import BaseStore
 
 from ..core.usage import Breach, Usage
 from .calls import Reply, normalise_reply
 from .decide import Rules, Step, after_reply, failure, reminder
-from .ending import checked, policy_check
+from .ending import policy_check
 from .frame import Frame
 from .history import REPLIES, message_text
 from .model import ModelFailure, refuses_tool_choice, usage_of
 from .request import numbered, request
 from .salvage import salvaged
 from .shown import CallPiece
+from .steering import Mailbox, drained, mailbox, settled
 from .tools import RESOLVE
 from .unitstate import Counters, UnitState
 
@@ -29,8 +31,16 @@ if TYPE_CHECKING:
     from .react import ReactRole
 
 
-async def think(role: ReactRole, state: UnitState, frame: Frame, config: RunnableConfig) -> dict[str, Any]:
-    """Call the model once and decide. Returns the update of the unit's state."""
+async def think(
+    role: ReactRole,
+    state: UnitState,
+    frame: Frame,
+    config: RunnableConfig,
+    store: BaseStore | None = None,
+) -> dict[str, Any]:
+    """Call the model once, with what was sent to the unit meanwhile, and decide. Returns the update of
+    the unit's state."""
+    frame.run.check()
     counters = Counters.from_plain(state.get("progress"))
     counters = counters if counters.started else counters.but(started=time.time())
     frame.meter.report(frame.meter_key, counters.usage)
@@ -42,13 +52,16 @@ async def think(role: ReactRole, state: UnitState, frame: Frame, config: Runnabl
     run, path, unit = frame.run, frame.snapshot.path, role.unit.id
     run.turn_starts(path, unit)
     try:
-        step = await _round(role, state, frame, config, counters)
+        box = mailbox(role.unit, state, frame, store)
+        mail = await drained(box, frame, is_idle=counters.idle)
+        state = mail.read(state)
+        step = await _round(role, state, frame, config, counters.but(idle=False), box and box.emptied(mail))
     except BaseException as error:
         run.turn_ends(path, unit, error=type(error).__name__)
         raise
     if step.counters.next != "act":
         run.turn_ends(path, unit)
-    return update(step, state, frame)
+    return mail.update(update(step, state, frame))
 
 
 def update(step: Step, state: UnitState, frame: Frame) -> dict[str, Any]:
@@ -86,7 +99,12 @@ async def _given_up(
 
 
 async def _round(
-    role: ReactRole, state: UnitState, frame: Frame, config: RunnableConfig, counters: Counters
+    role: ReactRole,
+    state: UnitState,
+    frame: Frame,
+    config: RunnableConfig,
+    counters: Counters,
+    box: Mailbox | None,
 ) -> Step:
     held = state.get("messages", [])
     sent = request(role.unit, frame.snapshot, held)
@@ -103,7 +121,7 @@ async def _round(
     counters = counters.but(usage=tries.usage() + usage_of(raw, sent), rounds=counters.rounds + 1)
     reply = _normalised(raw, held, frame, counters)
     rules = rules_of(role, frame, counters, state, reply.text)
-    return checked(role.unit, after_reply(rules, counters, reply), frame, state, reply.text)
+    return await settled(box, after_reply(rules, counters, reply), frame, state, role.unit, reply.text)
 
 
 class _NoMoreTries(Exception):

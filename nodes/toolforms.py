@@ -14,6 +14,7 @@ from langgraph.errors import GraphBubbleUp
 
 from ..core.errors import DefinitionError, PlaitError
 from .content import NO_OUTPUT, block_text, to_content
+from .lingering import noted
 
 Execute = Callable[[dict[str, Any]], Any]
 ToolHandler = Callable[[str, str], Any]
@@ -163,5 +164,5 @@ def shown(value: Any) -> Any:
 async def _called(function: Callable[[dict[str, Any]], Any], arguments: dict[str, Any]) -> Any:
     if inspect.iscoroutinefunction(function):
         return await function(arguments)
-    result = await asyncio.to_thread(function, arguments)
+    result = await asyncio.to_thread(noted(function), arguments)
     return await result if inspect.isawaitable(result) else result

@@ -13,7 +13,6 @@ from langchain_core.tools import BaseTool, InjectedToolArg, InjectedToolCallId, 
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.prebuilt import InjectedState, InjectedStore
 from langgraph.prebuilt import ToolRuntime as LangGraphToolRuntime
-from langgraph.types import interrupt
 from pydantic_core.core_schema import (
     CoreSchema,
     is_instance_schema,
@@ -27,6 +26,7 @@ from ..core.errors import DefinitionError, Fault
 from ..core.outcome import Reason
 from ..core.snapshot import Snapshot
 from ..core.state import SharedState
+from .asking import Asker
 from .frame import Frame
 from .prepared import prepared, read_hints
 from .toolforms import ToolDefinition
@@ -58,6 +58,7 @@ class CallScope:
     frame: Frame | None = None
     runtime: Any = None
     count: Callable[[], int] = _first
+    asker: Asker = field(default_factory=Asker)
     published: list[BusMessage] = field(default_factory=list)
     done: list[Delta] = field(default_factory=list)
     failure: tuple[Reason, str] | None = None
@@ -95,15 +96,7 @@ class ToolRuntime(LangGraphToolRuntime[ContextT, StateT]):
 
         The tool starts again from its first line then, so ask before any effect.
         """
-        return interrupt({"path": self.snapshot.path, "place": self._place, "question": question})
-
-    @property
-    def _place(self) -> int:
-        """The place of this call among the calls of its reply, from 1."""
-        messages = self.state.get("messages", ()) if isinstance(self.state, Mapping) else ()
-        reply = next((m for m in reversed(messages) if m.type == "ai"), None)
-        ids = [call["id"] for call in getattr(reply, "tool_calls", ())]
-        return ids.index(self.tool_call_id) + 1 if self.tool_call_id in ids else 1
+        return self.call.asker.ask(question)
 
     def publish(self, message: BusMessage) -> None:
         """Put `message` on the bus when this call is recorded."""
@@ -151,6 +144,11 @@ class UnitTool:
     def holds_resolve(self) -> bool:
         """Whether a `resolve` beside it is not accepted, since its result is still to be read."""
         return bool((self.tool.metadata or {}).get(HOLDS_RESOLVE))
+
+    @property
+    def is_sync(self) -> bool:
+        """Whether its body runs in a thread, which nothing can stop."""
+        return getattr(self.tool, "coroutine", None) is None
 
     @property
     def takes_call(self) -> bool:
@@ -226,9 +224,10 @@ def as_tool(tool: Any, unit_id: str = "") -> BaseTool:
         raise DefinitionError([Fault(unit_id, f"{tool!r} is no tool; give a function or a LangChain tool")])
     name = getattr(tool, "__name__", type(tool).__name__)
     described = inspect.getdoc(tool) or name
-    if inspect.iscoroutinefunction(tool):
-        return StructuredTool.from_function(coroutine=tool, name=name, description=described)
-    return StructuredTool.from_function(func=tool, name=name, description=described)
+    function = tool.__call__ if inspect.isfunction(type(tool).__call__) else tool  # an object of a class
+    if inspect.iscoroutinefunction(function):
+        return StructuredTool.from_function(coroutine=function, name=name, description=described)
+    return StructuredTool.from_function(func=function, name=name, description=described)
 
 
 def injection_of(tool: BaseTool) -> Injection:

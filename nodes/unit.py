@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Generic, Literal, get_args
+from typing import Any, Literal, get_args, overload
 
 from langgraph.types import RetryPolicy
-from typing_extensions import TypeVar
+from typing_extensions import TypeForm, TypeVar
 
 from ..core.conditions import Predicate
 from ..core.errors import DefinitionError, Fault
@@ -16,12 +16,14 @@ from ..core.paths import id_fault
 from ..core.roles import AdapterFn
 from ..core.snapshot import Snapshot
 from ..core.usage import Limits
+from .inbox import Mode
 from .schema import output_schema
 from .termination import Policy
 from .toolforms import ToolHandler, handled
 from .usercode import async_fault
 
-T = TypeVar("T", default=str)
+T = TypeVar("T", covariant=True, default=str)
+Other = TypeVar("Other")
 
 Prompt = str | Callable[[Snapshot], str]
 Tools = Sequence[Any] | Callable[[Snapshot], Sequence[Any]]
@@ -36,7 +38,7 @@ ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
 
 
 @dataclass(frozen=True, eq=True)
-class WorkflowUnit(Part, Generic[T]):
+class WorkflowUnit(Part[object, T]):
     """A typed ReAct loop that ends when its `resolve` tool fires with an `output`.
 
     `prompt` is sent as it is, character for character. Budgets count within one run of the unit:
@@ -46,6 +48,7 @@ class WorkflowUnit(Part, Generic[T]):
     `writes` and `reads` say which shared keys its tools and adapters use, so that it can be checked
     before the run that nobody writes one at the same time and that somebody has written it before.
     `strict_alternation` sends adjacent user messages as one, for servers that refuse them.
+    `steering` is how many messages that wait for the unit it is given before one model call.
 
     >>> unit = WorkflowUnit("classify", prompt="Decide.", output=str)
     >>> unit.with_(id="again").id
@@ -54,7 +57,7 @@ class WorkflowUnit(Part, Generic[T]):
 
     id: str
     prompt: Prompt = ""
-    output: type[T] = str  # type: ignore[assignment]
+    output: TypeForm[T] = str  # type: ignore[assignment]
     tools: Tools = ()
     tool_handler: ToolHandler | None = None
     input_adapter: InputAdapter | None = None
@@ -80,6 +83,7 @@ class WorkflowUnit(Part, Generic[T]):
     accept_json_text: bool = False
     lift_text_calls: bool = False
     strict_alternation: bool = False
+    steering: Mode = "one-at-a-time"
     force_last_round: bool = False
     salvage: Any = None
     description: str = ""
@@ -98,7 +102,11 @@ class WorkflowUnit(Part, Generic[T]):
     def __hash__(self) -> int:
         return hash((self.id, self.prompt if isinstance(self.prompt, str) else ""))
 
-    def with_(self, **changes: Any) -> WorkflowUnit[T]:
+    @overload
+    def with_(self, *, output: TypeForm[Other], **changes: Any) -> WorkflowUnit[Other]: ...
+    @overload
+    def with_(self, **changes: Any) -> WorkflowUnit[T]: ...
+    def with_(self, **changes: Any) -> WorkflowUnit[Any]:
         """A variant of this unit. Raises DefinitionError for a field that does not exist."""
         known = {f.name for f in fields(self)}
         if unknown := sorted(set(changes) - known):
@@ -143,6 +151,7 @@ _CHOICES: dict[str, Any] = {
     "memory": get_args(Memory),
     "sees": ("predecessors", "all-steps"),
     "tool_execution": ("parallel", "sequential"),
+    "steering": get_args(Mode),
     "thinking_level": (None, *get_args(ThinkingLevel)),
 }
 

@@ -1,7 +1,7 @@
 """The state of a unit's graph, and how its growing lists are kept.
 
-`messages` is the transcript. `progress` holds counters, small because it is checkpointed at every
-step; `ending` is set once, by the step that ends the unit.
+`messages` is the transcript, `place` the unit's path. `progress` holds counters, small because it is
+checkpointed at every step; `ending` is set once, by the step that ends the unit.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ class UnitProgress(TypedDict, total=False):
 
 
 class UnitState(UnitProgress, total=False):
+    place: str
     messages: Annotated[list[AnyMessage], growing(add_messages)]
     writes: Annotated[list[dict[str, Any]], growing(add_items)]
     bus: Annotated[list[dict[str, Any]], growing(add_items)]
@@ -87,7 +88,8 @@ Next = Literal["think", "act", "end"]
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What a unit has used of its budgets. `faults` says why calls of the last reply cannot run."""
+    """What a unit has used of its budgets. `faults` says why calls of the last reply cannot run; `idle`:
+    its result was taken, and it goes on for a follow-up only."""
 
     next: Next = "think"
     rounds: int = 0
@@ -97,6 +99,7 @@ class Counters:
     started: float = 0.0
     usage: Usage = Usage()
     unforced: bool = False
+    idle: bool = False
     stop_reason: StopReason = "stop"
     faults: dict[str, str] = field(default_factory=dict)
 

@@ -18,6 +18,8 @@ from langchain_core.runnables.config import set_config_context
 from langgraph._internal._constants import CONF, CONFIG_KEY_RUNTIME
 from langgraph.runtime import Runtime
 
+from .lingering import noted
+
 
 def user_config(config: RunnableConfig, runtime: Runtime[Any], context: Any) -> RunnableConfig:
     """`config` with `context` as the runtime context."""
@@ -31,7 +33,7 @@ async def in_config(config: RunnableConfig, function: Callable[..., Any], *args:
     async def called() -> Any:
         if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
             return await function(*args)
-        result = await asyncio.to_thread(function, *args)
+        result = await asyncio.to_thread(noted(function), *args)
         return await result if inspect.isawaitable(result) else result
 
     with set_config_context(config) as context:

@@ -8,25 +8,22 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
-from langchain_core.caches import BaseCache
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
-from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
+from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import Field, PrivateAttr
 
+from .asker import AskedModel, RunManager, asker
 from .jsonlike import as_json
 from .script import Request, Script, Taken, Tape
 
-_ASKER = "plait_asker"
-"""The argument that carries the run's metadata to where langchain-core drops it."""
 
-
-class ScriptedModel(BaseChatModel):
+class ScriptedModel(AskedModel):
     """A chat model that answers from a script and fails where run and script differ.
 
     `script` is a list of replies, a rule `Request -> reply`, or a mapping from unit id
@@ -47,7 +44,6 @@ class ScriptedModel(BaseChatModel):
     ['1 + 2?', 'and?']
     """
 
-    cache: BaseCache | bool | None = Field(default=False, exclude=True)
     chunk_size: int = Field(default=8, gt=0)
     """Characters in one piece of a stream."""
     delay_s: float | Callable[[Request], float] = 0.0
@@ -95,58 +91,6 @@ class ScriptedModel(BaseChatModel):
         choice = {} if tool_choice is None else {"tool_choice": tool_choice}
         return self.bind(tools=[convert_to_openai_tool(each) for each in tools], **choice, **kwargs)
 
-    # langchain-core hands the run's metadata to `_generate` but not to `_stream`, so each
-    # way in passes it on by itself.
-
-    def invoke(
-        self,
-        input: LanguageModelInput,
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,
-    ) -> AIMessage:
-        return super().invoke(input, config, stop=stop, **self._with_asker(config, kwargs))
-
-    async def ainvoke(
-        self,
-        input: LanguageModelInput,
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,
-    ) -> AIMessage:
-        return await super().ainvoke(input, config, stop=stop, **self._with_asker(config, kwargs))
-
-    def stream(
-        self,
-        input: LanguageModelInput,
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,
-    ) -> Iterator[AIMessageChunk]:
-        return super().stream(input, config, stop=stop, **self._with_asker(config, kwargs))
-
-    def astream(
-        self,
-        input: LanguageModelInput,
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[AIMessageChunk]:
-        return super().astream(input, config, stop=stop, **self._with_asker(config, kwargs))
-
-    def _with_asker(self, config: RunnableConfig | None, kwargs: dict[str, Any]) -> dict[str, Any]:
-        whole = ensure_config(config)
-        inherited = getattr(whole.get("callbacks"), "metadata", None) or {}
-        return {**kwargs, _ASKER: {**inherited, **whole["metadata"], **(self.metadata or {})}}
-
-    def _get_invocation_params(self, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
-        kwargs.pop(_ASKER, None)
-        return super()._get_invocation_params(stop=stop, **kwargs)
-
     @property
     def _llm_type(self) -> str:
         return "scripted"
@@ -155,12 +99,11 @@ class ScriptedModel(BaseChatModel):
         self,
         messages: list[BaseMessage],
         stop: list[str] | None,
-        run_manager: AsyncCallbackManagerForLLMRun | CallbackManagerForLLMRun | None,
+        run_manager: RunManager,
         kwargs: dict[str, Any],
     ) -> tuple[Request, Taken, float]:
         """The request, its step of the script, and how many seconds the answer takes."""
-        given = kwargs.pop(_ASKER, None)
-        about = run_manager.metadata if run_manager else given or ensure_config()["metadata"]
+        about = asker(run_manager, kwargs)
         schemas = tuple(kwargs.pop("tools", None) or ())
         request = Request(
             unit=about.get("plait_unit"),

@@ -17,3 +17,7 @@ for name in ("LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING", "
 # A property says what holds, not how fast: a deadline fails on a busy machine.
 settings.register_profile("plait", settings(), deadline=None)
 settings.load_profile("plait")
+
+from .databases import lasting_url, postgres, saver_url, server  # noqa: E402  # it imports LangGraph
+
+__all__ = ["lasting_url", "postgres", "saver_url", "server"]

@@ -172,7 +172,7 @@ async def test_deep_down_a_fork_goes_on_from_where_it_forked() -> None:
     await first_turn(saver := InMemorySaver())
     second, _ = nested(saver, SECOND)
     await second.run("two", thread_id="t")
-    history = await second.thread("t").history()
+    history = [point.snapshot for point in await second.thread("t").history()]
     ended = next(item for item in history if item.values.get("turn", {}).get("number") == 1 and not item.next)
     forked, model = nested(saver, [call("look", n=9), call("resolve", value="good 9")])
     result = await forked.run("other", thread_id="t", config={"configurable": ended.config["configurable"]})
@@ -186,7 +186,7 @@ async def test_deep_down_a_fork_goes_on_from_where_it_forked() -> None:
 async def test_a_replayed_checkpoint_runs_what_came_after_it_again() -> None:
     await first_turn(saver := InMemorySaver())
     workflow, _ = nested(saver, FIRST)
-    history = await workflow.thread("t").history()
+    history = [point.snapshot for point in await workflow.thread("t").history()]
     before = next(item for item in history if item.next == ("child",))
     replayed, model = nested(saver, FIRST)
     graph = replayed.compile(checkpointer=saver)

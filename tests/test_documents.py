@@ -24,15 +24,18 @@ async def run_code(source: str, namespace: dict[str, object], name: str) -> None
         await result
 
 
-def blocks() -> list[str]:
-    return re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+def blocks(document: Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", document.read_text(encoding="utf-8"), flags=re.S)
 
 
-async def test_the_blocks_of_the_readme_run_in_their_order() -> None:
-    namespace: dict[str, object] = {"__name__": "readme"}
-    assert len(blocks()) >= 3
-    for number, block in enumerate(blocks(), start=1):
-        await run_code(block, namespace, f"README block {number}")
+@pytest.mark.parametrize(
+    "document", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda path: path.stem
+)
+async def test_the_blocks_of_a_document_run_in_their_order(document: Path) -> None:
+    namespace: dict[str, object] = {"__name__": document.stem}
+    assert len(blocks(document)) >= 3
+    for number, block in enumerate(blocks(document), start=1):
+        await run_code(block, namespace, f"{document.name} block {number}")
 
 
 @pytest.mark.parametrize("notebook", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)

@@ -21,6 +21,7 @@ PUBLIC = [
     "BroadcastFlow",
     "BusMessage",
     "ClassChanged",
+    "Comparison",
     "CompositeFlow",
     "Condition",
     "ControlFlow",
@@ -31,6 +32,7 @@ PUBLIC = [
     "DelegationFlow",
     "Delta",
     "END",
+    "EncryptionMismatch",
     "Event",
     "FALLBACK",
     "Failure",
@@ -38,6 +40,7 @@ PUBLIC = [
     "Flow",
     "Limit",
     "Limits",
+    "Lingering",
     "LoopFlow",
     "MaxRounds",
     "MessageBus",
@@ -49,6 +52,7 @@ PUBLIC = [
     "Plan",
     "PlanStep",
     "ReflexionFlow",
+    "Rerun",
     "Resolved",
     "Role",
     "RoleFn",
@@ -67,6 +71,7 @@ PUBLIC = [
     "ThreadContext",
     "ThreadBusy",
     "ThreadPaused",
+    "ThreadPoint",
     "ToolCallRecord",
     "ToolDefinition",
     "ToolRegistry",
@@ -79,12 +84,20 @@ PUBLIC = [
     "WorkflowDefinition",
     "WorkflowUnit",
     "agent_adapter",
+    "approve",
+    "ask",
+    "compare",
     "create_workflow",
+    "draining",
+    "edit",
     "field",
+    "journaled",
     "langchain_adapter",
     "langgraph_adapter",
     "llm_adapter",
     "react_adapter",
+    "reject",
+    "respond",
     "step",
     "text_react_adapter",
     "tool",
@@ -141,7 +154,7 @@ def checkout(request, tmp_path) -> Path:
     """A checkout cut down to the face, the settings and one test, in a folder of some name."""
     root = tmp_path / request.param
     (root / "tests" / "core").mkdir(parents=True)
-    for name in ("__init__.py", "pyproject.toml", "tests/conftest.py"):
+    for name in ("__init__.py", "pyproject.toml", "tests/conftest.py", "tests/databases.py"):
         shutil.copy(ROOT / name, root / name)
     probe = "import plait\n\n\ndef test_probe():\n    assert plait.DefinitionError\n"
     (root / "tests" / "core" / "test_probe.py").write_text(probe)

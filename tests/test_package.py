@@ -21,6 +21,7 @@ SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 # Below these, an advisory applies, or something Plait leans on is missing.
 FLOORS = {
+    "cryptography": "48.0.1",
     "langchain-core": "1.4.9",
     "langchain-openai": "1.1.14",
     "langgraph": "1.2.24",
@@ -30,7 +31,7 @@ FLOORS = {
     "langgraph-sdk": "0.3.15",
     "mcp": "1.28.1",
 }
-NEEDED = set(FLOORS) - {"langgraph-checkpoint-postgres", "mcp"}
+NEEDED = set(FLOORS) - {"cryptography", "langgraph-checkpoint-postgres", "mcp"}
 
 # Folders of the repository that are not part of the package.
 OUTSIDE = {"benchmarks", "build", "dist", "docs", "notebooks", "tests"}

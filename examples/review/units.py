@@ -113,4 +113,6 @@ code_review = RouterFlow(triage, {"quick": quick, "deep": deep})
 
 def review_workflow(model: Any, *, checkpointer: str = "memory") -> Workflow:
     """The workflow on a model; its task is a numbered diff, its output a Report."""
-    return Workflow(code_review, model=model, context_schema=Repository, checkpointer=checkpointer)
+    return Workflow(
+        code_review, model=model, context_schema=Repository, checkpointer=checkpointer, default_effect="read"
+    )

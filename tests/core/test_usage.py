@@ -40,6 +40,8 @@ def test_a_negative_limit_is_refused_by_name(name: str) -> None:
 def test_a_breach_says_which_limit_of_what() -> None:
     assert str(Breach("tokens", 10, "deep/a")) == "limit tokens=10 of deep/a is used up"
     assert str(Breach("seconds", 0.5)) == "limit seconds=0.5 of the run is used up"
+    assert str(Breach("tokens", 10, "[2]")) == "limit tokens=10 of pass 2 of the run is used up"
+    assert str(Breach("tokens", 10, "[2][1]")) == "limit tokens=10 of pass 2.1 of the run is used up"
 
 
 # The meter

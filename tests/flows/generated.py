@@ -161,7 +161,7 @@ async def result_of(work: Any) -> RunResult:
 
 
 def essence(result: RunResult) -> dict[str, Any]:
-    """What a run came to, without times and ids."""
+    """What a run came to, without times, ids, and what was asked and answered on the way."""
     return {
         "end": (result.outcome, result.reason, repr(result.stored), result.accepted, result.path),
         "state": dict(result.state or {}),
@@ -170,5 +170,5 @@ def essence(result: RunResult) -> dict[str, Any]:
             for s in result.steps
         },
         "said": [(message.type, message.text) for message in result.messages],
-        "bus": sorted((message.type, message.path) for message in result.bus),
+        "bus": sorted((m.type, m.path) for m in result.bus if not m.type.startswith("hitl-")),
     }

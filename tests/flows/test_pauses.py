@@ -36,6 +36,11 @@ BOTH = pytest.mark.parametrize("scheduling", ["eager", "superstep"])
 ORDER = pytest.mark.parametrize("together", [True, False])
 
 
+@pytest.fixture(autouse=True, params=["round", "unit"])
+def _both_drivers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(Workflow.__init__.__kwdefaults__, "granularity", request.param)
+
+
 def several(request: Any) -> Any:
     """Each unit asks two questions in one reply."""
     if request.tool_results:

@@ -12,6 +12,7 @@ from plait import (
     Event,
     LoopFlow,
     MessageBus,
+    PlaitError,
     RouterFlow,
     RunError,
     ToolRuntime,
@@ -218,3 +219,18 @@ def test_a_subscriber_may_publish_and_unsubscribe_while_it_is_told() -> None:
     bus.publish(Steering(id="first", target="a", content=""))
     assert heard == ["first"]
     assert [message.id for message in bus.history()] == ["first", "again"]
+
+
+def test_a_subscription_to_no_type_of_message_names_the_nearest() -> None:
+    with pytest.raises(PlaitError, match="no bus message is of type 'stering'; the nearest: steering"):
+        MessageBus().subscribe("stering", print)
+
+
+def test_a_message_class_of_ones_own_has_a_name_to_subscribe_to() -> None:
+    class Weather(BusMessage):
+        type = "weather"
+
+    bus, heard = MessageBus(), []
+    bus.subscribe("weather", heard.append)
+    bus.publish(Weather(id="1"))
+    assert [message.id for message in heard] == ["1"]

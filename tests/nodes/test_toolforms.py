@@ -10,6 +10,7 @@ from plait import (
     ToolDefinition,
     ToolRegistry,
     ToolResult,
+    ToolRuntime,
     Workflow,
     WorkflowUnit,
 )
@@ -190,3 +191,28 @@ def test_what_is_no_result_is_shown_as_it_is():
     assert shown([1]) == [1]
     with pytest.raises(ToolFailed, match="down"):
         shown(ToolResult(False, "down"))
+
+
+class Search:
+    """Search for q."""
+
+    async def __call__(self, q: str, runtime: ToolRuntime) -> str:
+        runtime.shared.set("asked", q)
+        return f"about {q}"
+
+
+class SyncSearch:
+    """Search for q."""
+
+    def __call__(self, q: str) -> str:
+        return f"about {q}"
+
+
+@pytest.mark.parametrize("tool", [Search(), SyncSearch()], ids=["async", "sync"])
+async def test_an_object_that_can_be_called_is_a_tool_of_its_class_name(tool):
+    unit = WorkflowUnit("work", tools=[tool])
+    _, model = await run(unit, [call(type(tool).__name__, q="x"), DONE])
+    function = model.requests[0].tool_schemas[0]["function"]
+    assert answers(model.requests[1])[0].content == "about x"
+    assert function["description"] == "Search for q."
+    assert list(function["parameters"]["properties"]) == ["q"]

@@ -120,5 +120,5 @@ def essence(result: RunResult, path: Callable[[str], str] = str) -> dict[str, An
             for s in result.steps
         ],
         "said": [(message.type, path(message.text)) for message in result.messages],
-        "bus": [(message.type, path(message.path)) for message in result.bus],
+        "bus": [(m.type, path(m.path)) for m in result.bus if not m.type.startswith("hitl-")],
     }

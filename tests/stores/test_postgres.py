@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from plait import RunError, ToolRuntime, Workflow, WorkflowUnit, step
+from plait import RunError, ToolRuntime, Workflow, WorkflowUnit, step, tool
 from plait.adapters import guarded
 from plait.adapters.postgres import SHARDS
 from plait.testing import ScriptedModel, call, text
 
-from .conftest import administrate
+from ..databases import administrate
 
 ran: list[str] = []
 TERMINATE = (
@@ -134,6 +134,7 @@ async def test_f75_a_unit_that_loses_its_database_keeps_its_rounds(
     take, bring = away(server, postgres)
     actions = [lambda: None, take]
 
+    @tool(effect="idempotent")
     def act() -> str:
         """Act."""
         ran.append("act")
@@ -148,6 +149,29 @@ async def test_f75_a_unit_that_loses_its_database_keeps_its_rounds(
     assert raised.value.reason == "store"
     assert (await workflow.resume("t")).output == "done"
     assert ran == ["act", "act", "act", "act"]
+
+
+async def test_f75_an_effect_during_which_the_database_went_away_is_in_doubt(
+    server: str, postgres: str, impatient: None
+) -> None:
+    take, bring = away(server, postgres)
+
+    def act() -> str:
+        """Act."""
+        ran.append("act")
+        take()
+        return "acted"
+
+    script = [call("act"), call("resolve", value="done")]
+    workflow = Workflow(WorkflowUnit("work", tools=[act]), model=ScriptedModel(script), checkpointer=postgres)
+    with pytest.raises(RunError) as raised:
+        await workflow.run("go", thread_id="t")
+    bring()
+    assert raised.value.reason == "store"
+    paused = await workflow.resume("t")
+    assert (paused.outcome, paused.interrupts[0].question["tool"]) == ("paused", "act")
+    assert (await workflow.resume("t", {"happened": "acted"})).output == "done"
+    assert ran == ["act"]
 
 
 async def test_a_stream_ends_with_the_failure_of_the_store(
@@ -191,7 +215,7 @@ async def test_a_thread_always_has_the_same_saver_and_threads_share_the_work(pos
 
     async def saver(thread_id: str) -> Any:
         async with workflow.drive(thread_id) as drive:
-            return drive.graph.checkpointer
+            return drive.graph.checkpointer.inner
 
     async with workflow:
         assert await saver("t") is await saver("t")

@@ -136,8 +136,6 @@ async def test_history_is_listed_newest_first(saver_url: Any) -> None:
     made = workflow(a, saver_url, a=A)
     await made.run("go", thread_id="t")
     history = await made.thread("t").history()
-    assert history[0].values["outcome"] == "done"
-    assert [item.created_at for item in history] == sorted(
-        (item.created_at for item in history), reverse=True
-    )
+    assert history[0].snapshot.values["outcome"] == "done"
+    assert [point.time for point in history] == sorted((point.time for point in history), reverse=True)
     assert len(await made.thread("t").history(2)) == 2

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from plait import LoopFlow, NothingToResume, RouterFlow, RunError, ToolRuntime, Workflow, WorkflowUnit
+from plait import LoopFlow, NothingToResume, RouterFlow, RunError, ToolRuntime, Workflow, WorkflowUnit, tool
 from plait.testing import ScriptedModel, call, text
 
 folder, shape, step = sys.argv[1:4]
@@ -22,6 +22,7 @@ def effect(name: str, runtime: ToolRuntime) -> str:
     return f"did {name}"
 
 
+@tool(effect="idempotent")
 def deadly(name: str) -> str:
     """Kill the process the first time, after its neighbours had time to end."""
     if not killed.exists():

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver  # noqa: F401 - so that a fork need not import it
 
-from plait import DAGFlow, LoopFlow, ParallelFlow, SequentialFlow, Workflow, WorkflowUnit, step
+from plait import DAGFlow, LoopFlow, ParallelFlow, SequentialFlow, Workflow, WorkflowUnit, step, tool
 from plait.testing import ScriptedModel, call
 
 folder, runs = Path(sys.argv[1]), int(sys.argv[2])
@@ -42,6 +42,7 @@ async def work(path: str) -> str:
     return f"{path} done"
 
 
+@tool(effect="idempotent")
 async def effect(path: str) -> str:
     """Work and give what came of it."""
     return await work(path)

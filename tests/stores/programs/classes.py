@@ -55,7 +55,7 @@ async def main() -> dict[str, Any]:
     history = await workflow.thread("t").history()
     return {
         "raised": raised,
-        "checkpoints": [item.config["configurable"]["checkpoint_id"] for item in history],
+        "checkpoints": [point.id for point in history],
     }
 
 

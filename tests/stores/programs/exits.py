@@ -42,5 +42,8 @@ ways: dict[str, Any] = {
     "kept-open": lambda: asyncio.run(kept_open()),
 }
 ways[way]()
+for thread in threading.enumerate():
+    if thread is not threading.main_thread() and not thread.daemon:
+        thread.join(5)  # a connection that is closed has told so a moment before its thread ends
 others = [thread.name for thread in threading.enumerate() if not thread.daemon]
 print(json.dumps({"threads": others}))

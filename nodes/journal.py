@@ -1,0 +1,222 @@
+"""The journal of tool calls: what may not happen twice is written down before it begins.
+
+A call that was under way when a run stopped is settled by the effect that its tool declares: the tool is
+asked (`probe`), or a person is (`unsafe`). A call that is done gives what it gave.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+
+# as in nodes.userconfig: LangGraph has no public names for these; a test pins them
+from langgraph._internal._constants import (
+    CONF,
+    CONFIG_KEY_CHECKPOINT_NS,
+    CONFIG_KEY_CHECKPOINTER,
+    CONFIG_KEY_RESUMING,
+)
+from langgraph.errors import GraphBubbleUp
+from langgraph.store.base import BaseStore
+from langgraph.types import interrupt
+
+from ..core.errors import RunError
+from ..core.ports import Journal, JournalEntry, JournalState, Live
+from .declared import PROBE, Effect, effect_of
+from .store_journal import StoreJournal
+from .tools import UnitTool
+
+KEPT: tuple[Effect, ...] = ("probe", "unsafe")
+"""The effects whose calls are written down; the others may simply run again."""
+
+IN_DOUBT = "in-doubt"
+RUN_AGAIN, SKIP, HAPPENED = "run_again", "skip", "happened"
+SKIPPED = "not run again: it is not known whether it happened, and it was decided to go on without it"
+
+Plain = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CallJournal:
+    """The journal as one node sees it: `namespace` is the node's, `resuming` whether it may hold anything.
+
+    `riders` are entries that are written with the next one.
+    """
+
+    journal: Journal
+    thread_id: str
+    namespace: str
+    resuming: bool
+    riders: dict[str, JournalEntry] = field(default_factory=dict)
+    shares_questions: bool = False
+
+    @classmethod
+    def of(cls, live: Live, store: BaseStore | None, config: RunnableConfig) -> CallJournal | None:
+        """The run's journal, else one over the store; None where nothing outlives the run."""
+        conf = config.get(CONF, {})
+        if not conf.get(CONFIG_KEY_CHECKPOINTER):
+            return None
+        journal = live.journal or (StoreJournal(store) if store is not None else None)
+        if journal is None:
+            return None
+        thread, namespace = str(conf.get("thread_id") or ""), str(conf.get(CONFIG_KEY_CHECKPOINT_NS) or "")
+        return cls(journal, thread, namespace, bool(conf.get(CONFIG_KEY_RESUMING)))
+
+    def below(self, namespace: str) -> CallJournal:
+        """The same under another namespace."""
+        return replace(self, namespace=namespace)
+
+    def looking_back(self) -> CallJournal:
+        """The same for a node whose calls share LangGraph's count of questions, and may be called anew."""
+        return replace(self, resuming=True, shares_questions=True)
+
+    def page(
+        self, ordinal: int | str, tool: UnitTool, args: Mapping[str, Any], default: Effect
+    ) -> Page | None:
+        """Where the call with this ordinal is kept; None when its effect need not be."""
+        effect = effect_of(tool.tool, default)
+        if effect not in KEPT:
+            return None
+        return Page(self, f"{self.namespace}#{ordinal}", digest(tool.name, args), tool, dict(args), effect)
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What is known of a call that was under way: what it gave, or that it is left out."""
+
+    value: Any = None
+    skipped: bool = False
+
+
+@dataclass(frozen=True)
+class Page:
+    """One call in the journal."""
+
+    journal: CallJournal
+    key: str
+    digest: str
+    tool: UnitTool
+    args: Plain
+    effect: Effect
+
+    async def once(
+        self,
+        run: Callable[[], Awaitable[Plain]],
+        settle: Callable[[Settled], Plain],
+        place: Plain,
+        order: AbstractAsyncContextManager[Any] | None = None,
+    ) -> Plain:
+        """What the call came to: from the journal, from what is found out about it, or from `run`.
+
+        `settle` makes a result of what was found out; `place` is what a question says of where it stands;
+        in `order` calls whose questions are told apart by their order look one after the other.
+        """
+        async with order or nullcontext():
+            known, doubted = await self._known(settle, place)
+        return known if known is not None else await self._run(run, str(place.get("path", "")), doubted)
+
+    async def _known(self, settle: Callable[[Settled], Plain], place: Plain) -> tuple[Plain | None, bool]:
+        """The result that need not be made, and whether a person had to be asked."""
+        entry = await self._read()
+        if entry is None:
+            return None, False
+        doubted = bool((entry.result or {}).get("doubted"))
+        if entry.state == "done":
+            if doubted and self.journal.shares_questions:
+                interrupt(self._question("started", place))  # has its answer; the next question is another
+            return entry.result["call"], doubted
+        if doubted or entry.state in ("started", "cancelled"):
+            found, doubted = await self._found_out(entry.state, place)
+            if found is not None:
+                return await self._done(settle(found), doubted), doubted
+        return None, doubted
+
+    def _note(self, path: str, doubted: bool) -> Plain:
+        """What is written of a call while it is not done."""
+        told = {"tool": self.tool.name, "args": self.args, "effect": self.effect, "path": path}
+        return {**told, **({"doubted": True} if doubted else {})}
+
+    async def _run(self, run: Callable[[], Awaitable[Plain]], path: str, doubted: bool) -> Plain:
+        note = self._note(path, doubted)
+        await self._write("started", note)
+        try:
+            result = await run()
+        except GraphBubbleUp:
+            await self._write("paused", note)
+            raise
+        except asyncio.CancelledError:
+            if not self.tool.is_sync:
+                await asyncio.shield(self._write("cancelled", note))
+            raise
+        if result.pop("unsettled", False):
+            return result  # its thread still runs, so what it does is not known
+        return await self._done({**result, **({"rerun": True} if doubted else {})}, doubted)
+
+    async def _done(self, result: Plain, doubted: bool) -> Plain:
+        await self._write("done", {"call": result, **({"doubted": True} if doubted else {})})
+        return result
+
+    async def _found_out(self, state: JournalState, place: Plain) -> tuple[Settled | None, bool]:
+        """What became of a call that was under way, and whether a person was asked; None is to run it."""
+        probe = (self.tool.tool.metadata or {}).get(PROBE)
+        if probe is not None:
+            try:
+                value = await _called(probe, self.args)
+            except Exception:  # the tool cannot tell, so a person is asked
+                value = interrupt(self._question(state, place))
+            else:
+                return (None if value is None else Settled(value)), False
+        else:
+            value = interrupt(self._question(state, place))
+        if value == SKIP:
+            return Settled(skipped=True), True
+        if isinstance(value, Mapping) and HAPPENED in value:
+            return Settled(value[HAPPENED]), True
+        return None, True
+
+    def _question(self, state: JournalState, place: Plain) -> Plain:
+        told = "was cancelled while it ran" if state == "cancelled" else "was under way when the run stopped"
+        asked = {
+            "tool": self.tool.name,
+            "args": self.args,
+            "state": state,
+            "message": f"{self.tool.name} {told}; it is not known whether it happened",
+            "answers": [RUN_AGAIN, SKIP, {HAPPENED: "what it gave"}],
+        }
+        return {**place, "type": IN_DOUBT, "question": asked}
+
+    async def _read(self) -> JournalEntry | None:
+        if not self.journal.resuming:
+            return None  # nothing can be held under a namespace that is new
+        found = await self.journal.journal.read(self.journal.thread_id, [self.key])
+        entry = found.get(self.key)
+        if entry is not None and entry.digest != self.digest:
+            told = f"the journal holds another call than {self.tool.name} at this place; start a new turn"
+            raise RunError(told, reason="store")
+        return entry
+
+    async def _write(self, state: JournalState, result: Any = None) -> None:
+        entries = {**self.journal.riders, self.key: JournalEntry(state, self.digest, result)}
+        self.journal.riders.clear()
+        await self.journal.journal.write(self.journal.thread_id, entries)
+
+
+def digest(name: str, args: Mapping[str, Any]) -> str:
+    """What ties an entry to its tool and arguments."""
+    told = json.dumps([name, args], sort_keys=True, ensure_ascii=False, default=repr)
+    return sha256(told.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+async def _called(probe: Callable[..., Any], args: Plain) -> Any:
+    if inspect.iscoroutinefunction(probe):
+        return await probe(**args)
+    found = await asyncio.to_thread(probe, **args)
+    return await found if inspect.isawaitable(found) else found
