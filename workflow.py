@@ -23,7 +23,7 @@ from .graphs.background import run_in_background
 from .graphs.binding import Binding, Bound, Granularity, bind
 from .graphs.brake import Brake
 from .graphs.bus import MessageBus
-from .graphs.compile import Graph, compile_root
+from .graphs.compile import Graph, compile_root, warn_without_journal
 from .graphs.drive import Drive
 from .graphs.eventbuffer import KEPT_EVENTS
 from .graphs.foreign import Enter, Leave, node_of
@@ -109,7 +109,11 @@ class Workflow(Messages, Generic[Out]):
         return compile_root(self.bound, self._context_schema, self.name)
 
     def compile(self, **langgraph_options: Any) -> Graph:
-        """The same graph compiled with LangGraph's options, such as `checkpointer=` or `store=`."""
+        """The same graph compiled with LangGraph's options, such as `checkpointer=` or `store=`.
+
+        Warns (DurabilityWarning) of a lasting checkpointer without a store: there is no journal then.
+        """
+        warn_without_journal(self.bound, langgraph_options)
         return compile_root(self.bound, self._context_schema, self.name, **langgraph_options)
 
     def as_node(self, enter: Enter, leave: Leave) -> Any:

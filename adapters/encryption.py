@@ -5,7 +5,8 @@ journal's results, the messages in inboxes and the events of runs. A checkpoint 
 the rest of it, so that it cannot be changed. What is not: thread ids, the names of parts, channels and
 keys, a checkpoint's metadata (the run's own `metadata` is in it), what a program keeps in its store (the
 `global` scope among it), and what lives in memory alone. Nor does it notice rows that are missing, or
-older ones that were put back.
+older ones that were put back. `workflow.graph`, compiled with a saver of one's own, knows nothing of the
+key.
 
 A key serves some four billion values (AES-GCM with random nonces); a function of the thread id is for
 more, and for a key of its own for each user. Keys are not rotated: a thread keeps the key that it was

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import zlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -13,7 +14,11 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from ..core.ports import JournalEntry, JournalState
 from .guarded import patiently
 from .postgres import passing, pool_on, set_up
-from .sqlite import PASSING, SETUP_PASSING, connection
+from .database import Database, database
+from .sqlite import PASSING, SETUP_PASSING
+
+PRESSED, PRESSED_BYTES = "+zlib", 256
+"""How the kind of a compressed result ends, and from what size on results are compressed."""
 
 _COLUMNS = """(
     thread_id TEXT NOT NULL, key TEXT NOT NULL, state TEXT NOT NULL, digest TEXT NOT NULL,
@@ -67,11 +72,12 @@ class TableJournal:
 
     def _entry(self, row: Found) -> JournalEntry:
         _, state, digest, kind, result = row
-        return JournalEntry(cast(JournalState, state), digest, self._serde.loads_typed((kind, result)))
+        held = self._serde.loads_typed(_unpressed(kind, result))
+        return JournalEntry(cast(JournalState, state), digest, held)
 
     async def write(self, thread_id: str, entries: Mapping[str, JournalEntry]) -> None:
         for key, entry in entries.items():
-            kind, result = self._serde.dumps_typed(entry.result)
+            kind, result = _pressed(*self._serde.dumps_typed(entry.result))
             self._waiting[thread_id, key] = (thread_id, key, entry.state, entry.digest, kind, result)
         mine = {(thread_id, key) for key in entries}
         try:
@@ -94,6 +100,18 @@ class TableJournal:
         await self._table.forget(thread_id)
 
 
+def _pressed(kind: str, held: bytes) -> tuple[str, bytes]:
+    """A result as it is kept: compressed where that makes it smaller."""
+    if len(held) < PRESSED_BYTES:
+        return kind, held
+    pressed = zlib.compress(held, 1)
+    return (f"{kind}{PRESSED}", pressed) if len(pressed) < len(held) else (kind, held)
+
+
+def _unpressed(kind: str, held: bytes) -> tuple[str, bytes]:
+    return (kind.removesuffix(PRESSED), zlib.decompress(held)) if kind.endswith(PRESSED) else (kind, held)
+
+
 Row = tuple[str, str, str, str, str, bytes]
 Found = tuple[str, str, str, str, bytes]
 
@@ -113,12 +131,11 @@ class Table(Protocol):
 class SqliteTable:
     """Rows in a SQLite file."""
 
-    def __init__(self, opened: Any) -> None:
-        self._connection = opened
+    def __init__(self, opened: Database) -> None:
+        self._database = opened
 
     async def set_up(self) -> None:
-        await self._connection.execute(_SQLITE_TABLE)
-        await self._connection.commit()
+        await self._database.run(lambda opened: opened.execute(_SQLITE_TABLE))
 
     async def read(self, thread_id: str, keys: Sequence[str]) -> list[Found]:
         return await self._select(f"{_READ} AND key IN ({', '.join('?' * len(keys))})", (thread_id, *keys))
@@ -128,23 +145,19 @@ class SqliteTable:
 
     async def _select(self, query: str, values: tuple[str, ...]) -> list[Found]:
         async def select() -> list[Found]:
-            return list(await self._connection.execute_fetchall(query, values))
+            return await self._database.run(lambda opened: opened.execute(query, values).fetchall())
 
         return await patiently(select, PASSING, "reading the journal")
 
     async def write(self, rows: Sequence[Row]) -> None:
-        async def insert() -> None:
-            await self._connection.executemany(_SQLITE_WRITE, rows)
-            await self._connection.commit()
-
-        await patiently(insert, PASSING, "writing the journal")
+        await self._change(_SQLITE_WRITE, rows, "writing the journal")
 
     async def forget(self, thread_id: str) -> None:
-        async def delete() -> None:
-            await self._connection.execute("DELETE FROM plait_journal WHERE thread_id = ?", (thread_id,))
-            await self._connection.commit()
+        query = "DELETE FROM plait_journal WHERE thread_id = ?"
+        await self._change(query, [(thread_id,)], "clearing the journal")
 
-        await patiently(delete, PASSING, "clearing the journal")
+    async def _change(self, sql: str, rows: Sequence[tuple[Any, ...]], what: str) -> None:
+        await patiently(lambda: self._database.write((sql, rows)), PASSING, what)
 
 
 class PostgresTable:
@@ -186,7 +199,7 @@ class PostgresTable:
 @asynccontextmanager
 async def sqlite_journal(path: str) -> AsyncIterator[TableJournal]:
     """The journal in the file at `path`."""
-    async with connection(path) as opened:
+    async with database(path) as opened:
         table = SqliteTable(opened)
         await patiently(table.set_up, SETUP_PASSING, f"opening the journal in {path}")
         yield TableJournal(table)

@@ -24,10 +24,11 @@ from .file_locks import FileLocks
 from .guarded import GuardedStore
 from .journals import MemoryJournal, postgres_journal, sqlite_journal
 from .locks import LocalLock, Outer, locked
+from .memory import MemoryEventLog, MemoryInbox
 from .postgres import postgres_store
 from .postgres_locks import PostgresLocks
 from .source import Source
-from .sqlite import sqlite_store
+from .sqlite import sqlite_live_store
 from .stores import sqlite_path
 
 _beside: WeakKeyDictionary[BaseCheckpointSaver[Any], Live] = WeakKeyDictionary()
@@ -47,7 +48,7 @@ def live_source(checkpointer: Any, store: Any, cipher: Cipher | None = None) -> 
 
 
 def _in_memory() -> Live:
-    return over_store(Live(journal=MemoryJournal(), lock=LocalLock()), InMemoryStore())
+    return Live(MemoryInbox(), MemoryJournal(), LocalLock(), MemoryEventLog())
 
 
 def over_store(live: Live, store: BaseStore, cipher: Cipher | None = None) -> Live:
@@ -70,7 +71,7 @@ async def _opened(url: str, cipher: Cipher | None, *, with_store: bool) -> Async
             journal = EncryptedJournal(journal, cipher)
         live = locked(Live(journal=journal), _outer(url, path, stack))
         if with_store:
-            opening = postgres_store(url) if path is None else sqlite_store(path)
+            opening = postgres_store(url) if path is None else sqlite_live_store(path)
             live = over_store(live, await stack.enter_async_context(opening), cipher)
         yield live
 

@@ -26,12 +26,16 @@ SETUP_PASSING = (sqlite3.OperationalError, sqlite3.IntegrityError)
 @asynccontextmanager
 async def sqlite_saver(path: str, serde: Any) -> AsyncIterator[BaseCheckpointSaver[Any]]:
     """A saver on `path`, whose folder is made when it is missing."""
-    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+    from .database import database
+    from .sqlite_saver import SqliteSaver
 
-    async with connection(path) as opened:
-        saver = AsyncSqliteSaver(opened, serde=serde)
+    async with database(path) as opened:
+        saver = SqliteSaver(opened, serde)
         await patiently(saver.setup, SETUP_PASSING, f"opening {path}")
-        yield GuardedSaver(saver, PASSING)
+        try:
+            yield GuardedSaver(saver, PASSING)
+        finally:
+            await saver.close()
 
 
 @asynccontextmanager
@@ -44,6 +48,17 @@ async def sqlite_store(path: str) -> AsyncIterator[BaseStore]:
         async with stopped(store):
             await patiently(store.setup, SETUP_PASSING, f"opening {path}")
             yield GuardedStore(store, PASSING)
+
+
+@asynccontextmanager
+async def sqlite_live_store(path: str) -> AsyncIterator[BaseStore]:
+    """The store of the live services in the file at `path`, on the connection of its saver."""
+    from .database import database
+    from .sqlite_live import LiveStore, opened_store
+
+    async with database(path) as opened:
+        inner = await patiently(lambda: opened.run(opened_store), SETUP_PASSING, f"opening {path}")
+        yield GuardedStore(LiveStore(opened, inner), PASSING)
 
 
 @asynccontextmanager

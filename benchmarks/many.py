@@ -16,7 +16,7 @@ from langgraph.types import Send
 from plait import ParallelFlow, Workflow, WorkflowUnit
 
 from .double import Double, said
-from .measure import Case
+from .measure import Case, Granularity, told
 
 PROMPT = "Say what the number is."
 PAUSE_S = 0.05
@@ -78,13 +78,14 @@ def graph_by_hand(model: Double) -> Any:
     return builder.compile()
 
 
-def many(count: int, repeats: int) -> Case:
+def many(count: int, repeats: int, granularity: Granularity = "round") -> Case:
     """CPU time of one unit."""
     model = Double(rule=rule, pause_s=PAUSE_S)
     items = [f"number {number}" for number in range(count)]
     unit = WorkflowUnit("say", prompt=PROMPT, output=str, answer="text", tools=[look_up])
     graph = graph_by_hand(model)
-    workflow = Workflow(ParallelFlow.map(unit, over=lambda _: items), model=model)
+    flow = ParallelFlow.map(unit, over=lambda _: items)
+    workflow = Workflow(flow, model=model, granularity=granularity)
 
     async def by_hand() -> Any:
         return (await graph.ainvoke({"items": items}))["found"]
@@ -92,6 +93,6 @@ def many(count: int, repeats: int) -> Case:
     async def with_plait() -> Any:
         return (await workflow.run("Say what each number is.")).output
 
-    return Case(
-        f"{count:,} parallel units: per unit", by_hand, with_plait, target=1.6, per=count, repeats=repeats
-    )
+    name = f"{count:,} parallel units{told(granularity)}: per unit"
+    target = 1.6 if granularity == "round" else 0.5
+    return Case(name, by_hand, with_plait, target=target, per=count, repeats=repeats)

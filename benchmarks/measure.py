@@ -10,8 +10,14 @@ from statistics import median, quantiles
 from typing import Any, Literal
 
 Metric = Literal["cpu", "wall", "tokens", "bytes"]
+Granularity = Literal["round", "unit"]
 Work = Callable[[], Awaitable[Any]]
 UNITS: Mapping[Metric, str] = {"cpu": "ms CPU", "wall": "ms", "tokens": "tokens", "bytes": "kB"}
+
+
+def told(granularity: Granularity) -> str:
+    """What a case's name says of it."""
+    return "" if granularity == "round" else ", granularity unit"
 
 
 @dataclass(frozen=True)

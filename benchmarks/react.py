@@ -18,7 +18,7 @@ from langgraph.prebuilt import ToolNode, ToolRuntime, tools_condition
 from plait import Workflow, WorkflowUnit
 
 from .double import Counting, Double, called, said
-from .measure import Case, Work
+from .measure import Case, Granularity, Work, told
 
 PROMPT = "You look things up and add numbers, two tools at a time, until all is known."
 TASK = "Find out what there is to know."
@@ -77,10 +77,10 @@ def unit(rounds: int) -> WorkflowUnit[str]:
     return WorkflowUnit("agent", prompt=PROMPT, tools=TOOLS, answer="text", max_rounds=rounds + 1)
 
 
-def react(rounds: int, repeats: int) -> Case:
+def react(rounds: int, repeats: int, granularity: Granularity = "round") -> Case:
     """The loop alone: CPU time, with the same callbacks on both sides."""
     model = Double(rule=rule(rounds))
-    workflow = Workflow(unit(rounds), model=model)
+    workflow = Workflow(unit(rounds), model=model, granularity=granularity)
 
     def by_hand(graph: Any) -> Work:
         async def run() -> Any:
@@ -97,10 +97,10 @@ def react(rounds: int, repeats: int) -> Case:
         return result.output, counting.counts, result.steps[0]
 
     return Case(
-        f"react, {rounds} rounds: per round",
+        f"react, {rounds} rounds{told(granularity)}: per round",
         by_hand(graph_by_hand(model)),
         with_plait,
-        target=0.7,
+        target=0.7 if granularity == "round" else 0.35,
         per=rounds,
         repeats=repeats,
         more={"by hand, its edge a coroutine": by_hand(graph_by_hand(model, condition=condition))},
@@ -118,7 +118,7 @@ def _told(result: Any) -> Any:
     return answer, counts, answers
 
 
-def durable(rounds: int, repeats: int) -> tuple[Case, Case]:
+def durable(rounds: int, repeats: int, granularity: Granularity = "round") -> tuple[Case, Case]:
     """The same on SQLite, each step written before the next: time, and the bytes left behind."""
     model = Double(rule=rule(rounds))
 
@@ -134,13 +134,15 @@ def durable(rounds: int, repeats: int) -> tuple[Case, Case]:
     async def with_plait() -> Any:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "plait.db"
-            workflow = Workflow(unit(rounds), model=model, checkpointer=f"sqlite:///{path}")
+            url = f"sqlite:///{path}"
+            workflow = Workflow(unit(rounds), model=model, checkpointer=url, granularity=granularity)
             result = await workflow.run(TASK, thread_id="t")
             return result.output, size_kb(path)
 
-    name = f"{rounds} rounds on SQLite, sync"
+    name = f"{rounds} rounds on SQLite, sync{told(granularity)}"
+    target = 1.0 if granularity == "round" else 0.3
     time_case = Case(
-        f"{name}: per round", by_hand, with_plait, "wall", 1.0, rounds, repeats=repeats, result=_first
+        f"{name}: per round", by_hand, with_plait, "wall", target, rounds, repeats=repeats, result=_first
     )
     size_case = Case(
         f"{name}: bytes", by_hand, with_plait, "bytes", 0.1, repeats=1, weigh=_second, result=_first

@@ -17,7 +17,7 @@ from plait import RouterFlow, Workflow, WorkflowUnit
 from plait.nodes.history import estimate_tokens
 
 from .double import Double, called
-from .measure import Case
+from .measure import Case, Granularity, told
 
 TASK = "Lunch, 32 yuan"
 DECIDE = "Decide what the message is."
@@ -111,10 +111,10 @@ def flow() -> RouterFlow:
     )
 
 
-def router(repeats: int, runs: int = 20) -> Case:
+def router(repeats: int, runs: int = 20, granularity: Granularity = "round") -> Case:
     """CPU time of one run."""
     model = Double(rule=rule)
-    graph, workflow = graph_by_hand(model), Workflow(flow(), model=model)
+    graph, workflow = graph_by_hand(model), Workflow(flow(), model=model, granularity=granularity)
 
     async def by_hand() -> Any:
         for _ in range(runs):
@@ -126,7 +126,9 @@ def router(repeats: int, runs: int = 20) -> Case:
             result = await workflow.run(TASK)
         return result.output
 
-    return Case("router of two units", by_hand, with_plait, target=1.7, per=runs, repeats=repeats)
+    target = 1.7 if granularity == "round" else 0.8
+    name = f"router of two units{told(granularity)}"
+    return Case(name, by_hand, with_plait, target=target, per=runs, repeats=repeats)
 
 
 def prompt_tokens() -> Case:

@@ -137,6 +137,10 @@ class ThreadBusy(PlaitError):
         )
 
 
+class DurabilityWarning(UserWarning):
+    """A graph runs in a way in which a crash can cost what Plait promises to keep."""
+
+
 class NothingToResume(PlaitError):
     """`resume` was called on a thread that does not exist or has ended well."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,8 +17,12 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from ..core.bookkeeping import Role
+from ..core.errors import DurabilityWarning
+from ..nodes.declared import effect_of
 from ..nodes.frame import Frame
+from ..nodes.journal import KEPT, is_lasting
 from ..nodes.route import untraced_in_config
+from ..nodes.tools import as_tool
 from ..nodes.unit import WorkflowUnit
 from .asking import visits
 from .binding import Bound
@@ -63,6 +68,23 @@ def compile_root(
     _add_parts(builder, place, runners, first=ENTER, last=EXIT)
     graph: Graph = builder.compile(name=name, **langgraph_options)
     return graph
+
+
+def warn_without_journal(bound: Bound, options: Mapping[str, Any]) -> None:
+    """Warn when tools with effects that may not happen twice would run without a journal after a crash."""
+    if not is_lasting(options.get("checkpointer")) or options.get("store") is not None:
+        return
+    default = bound.binding.default_effect
+    for path, unit in bound.units.items():
+        given = () if callable(unit.tools) else unit.tools
+        names = [tool.name for tool in map(as_tool, given) if effect_of(tool, default) in KEPT]
+        if names:
+            told = (
+                f"{path}: {', '.join(names)} may happen twice after a crash, since the graph has no store "
+                f"for the journal; compile it with store=, or declare the tools' effects with plait.tool"
+            )
+            warnings.warn(told, DurabilityWarning, stacklevel=3)
+            return
 
 
 def compile_inner(flow: Any, bound: Bound) -> Graph:

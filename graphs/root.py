@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
@@ -34,6 +34,7 @@ from .asking import ending
 from .binding import Bound
 from .channels import EMPTY_TURN, GIVEN, Turn
 from .cut import cut_transcripts
+from .cut_rounds import cut_rounds
 from .flow import FlowEnd
 from .foreign_run import run_of, tell_end, tell_start
 
@@ -70,18 +71,19 @@ class RootPlace:
         """What the channels say, seen from the root."""
         turn: Turn = state.get("turn") or NO_TURN
         done = seen_from(state, self.bound.schema.types)
-        values: Values = {**self.values(state), "global": shared or {}}
-        base = Snapshot(
+        return Snapshot(
             thread_id=str(_thread_id()),
             turn=turn["number"],
             task=turn["task"],
             messages=tuple(state.get("messages", ())[: turn["before"]]),
-            values=values,
+            values={**self.values(state), "global": shared or {}},
             schema=self.bound.schema,
+            steps=done.steps,
+            transcripts=done.transcripts,
+            delivered=tuple(dict.fromkeys(done.delivered)),
             context=context,
             bundle_hash=turn.get("bundle", ""),
         )
-        return base.apply(replace(done, writes=()))
 
     def update(self, delta: Delta, state: Mapping[str, Any]) -> dict[str, Any]:
         """A Delta as the update of the root's channels, its writes folded into the state."""
@@ -158,7 +160,9 @@ class RootPlace:
             return {}
         config = get_config()
         journal = CallJournal.of(run_of(runtime).live, runtime.store, config)
-        cut = await cut_transcripts(config, ENTER, journal.journal if journal is not None else None)
+        cut = dict(await cut_transcripts(config, ENTER, journal.journal if journal is not None else None))
+        if journal is not None:
+            cut |= cut_rounds(await journal.journal.entries(journal.thread_id), former["number"])
         return {key: messages for key, messages in cut.items() if self._is_kept(key)}
 
     def _cleared(self, state: Mapping[str, Any], cut: Transcripts) -> dict[str, Any]:

@@ -74,8 +74,10 @@ class Runner:
         delta = _noted(delta, visit.path, noted) if noted else delta
         frame.run.resumed = False
         frame.run.records.update((record.id, record) for record in delta.steps)
-        said = _broadcast(delta, here) if visit.announces else ()
-        return Delta(bus=visit.messages).then(delta).then(Delta(bus=(*asker.said, *said)))
+        said = (*asker.said, *(_broadcast(delta, here) if visit.announces else ()))
+        if not said and not visit.messages:
+            return delta
+        return Delta(bus=visit.messages).then(delta).then(Delta(bus=said))
 
     def unrun(self, path: str, status: Status, why: str, **fields: Any) -> StepRecord:
         """The record of the part at `path` when it did not run, or not to its end."""

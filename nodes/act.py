@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -14,7 +13,7 @@ from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.runtime import Runtime
 
 from ..core.codec import encode
-from ..core.delta import Delta, compose, merge
+from ..core.delta import Delta, compose_all, merge
 from ..core.errors import StateConflict
 from ..core.outcome import Reason
 from ..core.plain import delta_from, update_from
@@ -172,8 +171,8 @@ class Calls:
         self._role = role
         types = frame.snapshot.schema.types
         self._types = types
-        inner = reduce(compose, (delta_from(done, types) for done in state.get("inner", ())), Delta())
-        self._frame = frame.at(frame.snapshot.apply(inner))
+        done = [delta_from(inner, types) for inner in state.get("inner", ())]
+        self._frame = frame.at(frame.snapshot.apply(compose_all(done))) if done else frame
         self._runtime = runtime
         self._journal = CallJournal.of(frame.run.live, runtime.store, get_config())
         self._messages: Sequence[BaseMessage] = state["messages"]

@@ -173,8 +173,8 @@ def _message(message: AIMessage, content: Content, calls: list[ToolCall]) -> AIM
         id=message.id and clean_text(message.id)[0],
         name=message.name and clean_text(message.name)[0],
         tool_calls=calls,
-        additional_kwargs=plain(extra).value,
-        response_metadata=plain(message.response_metadata).value,
+        additional_kwargs=plain(extra).value if extra else {},
+        response_metadata=plain(message.response_metadata).value if message.response_metadata else {},
         usage_metadata=_usage(message),
     )
 
@@ -183,8 +183,10 @@ _RAW_CALLS = frozenset({"tool_calls", "function_call"})
 
 
 def _usage(message: AIMessage) -> Any:
+    if not message.usage_metadata:
+        return None
     usage = plain(message.usage_metadata).value
-    counted = usage and all(isinstance(usage.get(key), int) for key in _COUNTS)
+    counted = all(isinstance(usage.get(key), int) for key in _COUNTS)
     return usage if counted else None
 
 

@@ -65,6 +65,8 @@ def to_content(value: Any, tool_name: str) -> Content:
 
 def clean_content(content: Content) -> tuple[Content, bool]:
     """Content whose text has no broken surrogates, and whether any text had to be mended."""
+    if isinstance(content, str):
+        return clean_text(content)
     copy = plain(content)
     return copy.value, copy.repaired
 

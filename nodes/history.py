@@ -14,9 +14,6 @@ from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolM
 from .blocks import call_block_ids
 from .content import block_text
 
-REPLIES = frozenset({"ai", "AIMessageChunk"})
-"""The `type` of messages that a model wrote."""
-
 _CJK = re.compile(
     "[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef"
     "\U00020000-\U0003ffff]"

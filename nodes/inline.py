@@ -9,30 +9,40 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+from langgraph._internal._constants import CONF, CONFIG_KEY_CHECKPOINTER
 from langgraph.config import get_config
 from langgraph.errors import GraphInterrupt
+from langgraph.runtime import Runtime
 
 from ..core.ports import JournalEntry
-from .act import Calls
+from .act import Calls, MakeCalls
 from .calls import Call
 from .clashes import without_clashes
 from .declared import effect_of
 from .frame import Frame
 from .invoke import CallResult
-from .journal import CallJournal
+from .journal import KEPT, CallJournal
 from .tasks import pause
 from .tools import UnitTool
+from .unitstate import UnitState
+
+if TYPE_CHECKING:
+    from .react import ReactRole
 
 Plain = dict[str, Any]
+ROUND = "@"
+"""What stands between a node's namespace and the number of a round in the journal's keys."""
 
 
 @dataclass
 class Round:
     """One round of a unit in the journal: the updates it made, and, while it is paused, what its calls
-    came to by their place in the reply and which of them asked something."""
+    came to by their place in the reply and which of them asked something. `opened`, of the first round,
+    is where the unit stands and what it begins with."""
 
     journal: CallJournal | None
     key: str
@@ -40,26 +50,34 @@ class Round:
     results: dict[int, Any] = field(default_factory=dict)
     paused: list[int] = field(default_factory=list)
     is_done: bool = False
+    opened: Plain | None = None
 
     @classmethod
     def read(cls, journal: CallJournal, key: str, entry: JournalEntry) -> Round:
         held = entry.result
         results = {int(place): plain for place, plain in held.get("results", {}).items()}
-        return cls(journal, key, held["updates"], results, held.get("paused", []), entry.state == "done")
+        paused, is_done = held.get("paused", []), entry.state == "done"
+        return cls(journal, key, held["updates"], results, paused, is_done, held.get("opened"))
 
     @property
     def entry(self) -> JournalEntry:
         """The round as it stands."""
         held: Plain = {"updates": self.updates}
+        if self.opened is not None:
+            held["opened"] = self.opened
         if self.paused:
             held |= {"results": {str(n): plain for n, plain in self.results.items()}, "paused": self.paused}
         return JournalEntry("done" if self.is_done else "started", "round", held)
 
     async def keep(self) -> None:
-        """Write it down now."""
-        if self.journal is not None:
-            self.journal.riders.pop(self.key, None)
-            await self.journal.journal.write(self.journal.thread_id, {self.key: self.entry})
+        """Write it down now. Of the calls of a round that is done no results are needed beside it."""
+        if self.journal is None:
+            return
+        riders = self.journal.riders
+        if self.is_done:
+            own = {key: entry for key, entry in riders.items() if key.startswith(f"{self.key}#")}
+            riders.update((key, replace(entry, result=None)) for key, entry in own.items())
+        await self.journal.write({self.key: self.entry})
 
     def keep_with_next(self) -> None:
         """Write it down with the first call that is written down."""
@@ -131,6 +149,35 @@ class InlineCalls(Calls):
             if isinstance(result, BaseException) and not isinstance(result, GraphInterrupt):
                 raise result
         return list(ended)
+
+
+async def calls_in_place(role: ReactRole, state: UnitState, runtime: Runtime[Frame]) -> MakeCalls | None:
+    """What runs the calls of the last reply in place, when there are several and no result can be lost: the
+    journal keeps every one, or nothing is kept of the run."""
+    called, config = state["messages"][-1].tool_calls, get_config()  # type: ignore[union-attr]
+    if len(called) < 2:
+        return None
+    if not config.get(CONF, {}).get(CONFIG_KEY_CHECKPOINTER):
+        return partial(made, Round(None, ""), None)
+    frame = runtime.context
+    tools = role.tools(frame.snapshot).by_wire
+    found = [tools[call["name"]] for call in called if call["name"] in tools]
+    journal = CallJournal.of(frame.run.live, runtime.store, config)
+    if journal is None or any(effect_of(tool.tool, frame.default_effect) not in KEPT for tool in found):
+        return None
+    return partial(made, await _opened(journal), journal)
+
+
+async def _opened(journal: CallJournal) -> Round:
+    """The calls of one node, which are in the journal when they were paused."""
+    key = f"{journal.namespace}@calls"
+    found = await journal.journal.read(journal.thread_id, [key]) if journal.resuming else {}
+    return Round.read(journal, key, found[key]) if key in found else Round(journal, key)
+
+
+def made(held: Round, journal: CallJournal | None, *given: Any) -> InlineCalls:
+    """Runs the calls of `held`, whose results `journal` keeps."""
+    return InlineCalls(*given).at(held, journal)
 
 
 def _plain(result: Any) -> Plain:

@@ -210,7 +210,7 @@ class Caller:
             state=read,
             context=snapshot.context,
             config=self.config,
-            stream_writer=self.runtime.stream_writer,
+            stream_writer=partial(self._progress, call, tool),
             tool_call_id=call.id,
             store=self.runtime.store,
             shared=shared,
@@ -222,6 +222,12 @@ class Caller:
                 replace(self._asker(call, "ask"), cleared=tool.name),
             ),
         )
+
+    def _progress(self, call: Call, tool: UnitTool, told: Any) -> None:
+        """What a tool says of its progress: into LangGraph's stream, and to the run's listeners."""
+        self.runtime.stream_writer(told)
+        about = {"tool": tool.name, "call_id": call.id, "content": told}
+        self.frame.run.emit("tool_execution_update", self.frame.snapshot.path, unit=self.unit_id, **about)
 
     def _injected(self, tool: UnitTool, runtime: ToolRuntime) -> dict[str, Any]:
         given: dict[str, Any] = dict.fromkeys(tool.injection.runtime, runtime)

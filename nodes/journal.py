@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import warnings
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -22,13 +23,16 @@ from langgraph._internal._constants import (
     CONF,
     CONFIG_KEY_CHECKPOINT_NS,
     CONFIG_KEY_CHECKPOINTER,
+    CONFIG_KEY_DURABILITY,
     CONFIG_KEY_RESUMING,
 )
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphBubbleUp
 from langgraph.store.base import BaseStore
 from langgraph.types import interrupt
 
-from ..core.errors import RunError
+from ..core.errors import DurabilityWarning, RunError
 from ..core.ports import Journal, JournalEntry, JournalState, Live
 from .declared import PROBE, Effect, effect_of
 from .store_journal import StoreJournal
@@ -41,14 +45,28 @@ IN_DOUBT = "in-doubt"
 RUN_AGAIN, SKIP, HAPPENED = "run_again", "skip", "happened"
 SKIPPED = "not run again: it is not known whether it happened, and it was decided to go on without it"
 
+NOT_SYNC = (
+    "tool {!r} has an effect that may not happen twice, and the graph runs without durability='sync': after "
+    "a crash the call's place in the run can be lost, and with it what the journal knows"
+)
+
+SOON_S = 0.002
+"""How long the entry of a call that is done may wait for another to be written with."""
+
 Plain = dict[str, Any]
+
+
+def is_lasting(saver: Any) -> bool:
+    """Whether a saver's threads outlive the process."""
+    return isinstance(saver, BaseCheckpointSaver) and not isinstance(saver, InMemorySaver)
 
 
 @dataclass(frozen=True)
 class CallJournal:
     """The journal as one node sees it: `namespace` is the node's, `resuming` whether it may hold anything.
 
-    `riders` are entries that are written with the next one.
+    `riders` are entries that are written with the next one. Where calls are `gathered`, those that are done
+    ride too, for a moment at most: a crash in that moment leaves them in doubt.
     """
 
     journal: Journal
@@ -57,6 +75,9 @@ class CallJournal:
     resuming: bool
     riders: dict[str, JournalEntry] = field(default_factory=dict)
     shares_questions: bool = False
+    is_sync: bool = True
+    gathered: bool = False
+    late: set[asyncio.Task[None]] = field(default_factory=set)
 
     @classmethod
     def of(cls, live: Live, store: BaseStore | None, config: RunnableConfig) -> CallJournal | None:
@@ -68,11 +89,47 @@ class CallJournal:
         if journal is None:
             return None
         thread, namespace = str(conf.get("thread_id") or ""), str(conf.get(CONFIG_KEY_CHECKPOINT_NS) or "")
-        return cls(journal, thread, namespace, bool(conf.get(CONFIG_KEY_RESUMING)))
+        is_sync = conf.get(CONFIG_KEY_DURABILITY) == "sync" or not is_lasting(conf[CONFIG_KEY_CHECKPOINTER])
+        resuming = bool(conf.get(CONFIG_KEY_RESUMING))
+        return cls(journal, thread, namespace, resuming, is_sync=is_sync)
 
     def below(self, namespace: str) -> CallJournal:
         """The same under another namespace."""
         return replace(self, namespace=namespace)
+
+    async def write(self, entries: Mapping[str, JournalEntry]) -> None:
+        """Write them, and what waits for that."""
+        written = {**self.riders, **entries}
+        self.riders.clear()
+        await self.journal.write(self.thread_id, written)
+
+    async def write_soon(self, entries: Mapping[str, JournalEntry]) -> None:
+        """Write them with the next entry, or in a moment, where calls are gathered; else now."""
+        if not self.gathered:
+            return await self.write(entries)
+        self.riders.update(entries)
+        asyncio.get_running_loop().call_later(SOON_S, self._write_late)
+
+    def _write_late(self) -> None:
+        if self.riders:
+            task = asyncio.ensure_future(self._write_riders())
+            self.late.add(task)
+            task.add_done_callback(self.late.discard)
+
+    async def _write_riders(self) -> None:
+        written = dict(self.riders)
+        try:
+            await self.write({})
+        except Exception:  # the next write is told of what ails the store
+            for key, entry in written.items():
+                self.riders.setdefault(key, entry)
+
+    async def settle(self) -> None:
+        """Write what still waits."""
+        if self.riders:
+            await self._write_riders()
+        if self.late:
+            await asyncio.wait(self.late)
 
     def looking_back(self) -> CallJournal:
         """The same for a node whose calls share LangGraph's count of questions, and may be called anew."""
@@ -85,6 +142,8 @@ class CallJournal:
         effect = effect_of(tool.tool, default)
         if effect not in KEPT:
             return None
+        if not self.is_sync:
+            warnings.warn(NOT_SYNC.format(tool.name), DurabilityWarning, stacklevel=2)
         return Page(self, f"{self.namespace}#{ordinal}", digest(tool.name, args), tool, dict(args), effect)
 
 
@@ -161,7 +220,8 @@ class Page:
         return await self._done({**result, **({"rerun": True} if doubted else {})}, doubted)
 
     async def _done(self, result: Plain, doubted: bool) -> Plain:
-        await self._write("done", {"call": result, **({"doubted": True} if doubted else {})})
+        done = self._entry("done", {"call": result, **({"doubted": True} if doubted else {})})
+        await self.journal.write_soon({self.key: done})
         return result
 
     async def _found_out(self, state: JournalState, place: Plain) -> tuple[Settled | None, bool]:
@@ -204,9 +264,10 @@ class Page:
         return entry
 
     async def _write(self, state: JournalState, result: Any = None) -> None:
-        entries = {**self.journal.riders, self.key: JournalEntry(state, self.digest, result)}
-        self.journal.riders.clear()
-        await self.journal.journal.write(self.journal.thread_id, entries)
+        await self.journal.write({self.key: self._entry(state, result)})
+
+    def _entry(self, state: JournalState, result: Any) -> JournalEntry:
+        return JournalEntry(state, self.digest, result)
 
 
 def digest(name: str, args: Mapping[str, Any]) -> str:

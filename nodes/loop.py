@@ -15,12 +15,13 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph._internal._constants import CONF, CONFIG_KEY_CHECKPOINTER, CONFIG_KEY_SCRATCHPAD
 from langgraph.config import get_config
+from langgraph.errors import GraphDrained
 from langgraph.runtime import Runtime
 
 from .act import act
 from .declared import effect_of
 from .frame import Frame
-from .inline import InlineCalls, Round, in_root
+from .inline import ROUND, Round, in_root, made
 from .journal import KEPT, CallJournal
 from .think import think
 from .unitstate import UnitState, add_messages
@@ -50,11 +51,16 @@ async def run_loop(role: ReactRole, frame: Frame, runtime: Runtime[Any]) -> Plai
     config = get_config()
     frame = replace(frame, in_root=in_root(frame))
     own = runtime.override(context=frame)
-    rounds = Rounds(CallJournal.of(frame.run.live, runtime.store, config))
+    journal = CallJournal.of(frame.run.live, runtime.store, config)
+    rounds = Rounds(journal and replace(journal, gathered=True))
     state: UnitState = role.enter(frame.snapshot)  # type: ignore[assignment]
     for number in count(1):
         held = await rounds.open(number)
+        if number == 1 and not held.updates:
+            held.opened = _opened(state, frame)
         if not held.is_done:
+            if frame.run.is_draining and number > 1:
+                raise GraphDrained(frame.run.control.drain_reason or "asked to stop")  # type: ignore[union-attr]
             state = await _run(role, state, frame, own, config, held)
         else:
             _skip(config, len(held.paused))
@@ -63,6 +69,12 @@ async def run_loop(role: ReactRole, frame: Frame, runtime: Runtime[Any]) -> Plai
         if _next(state) == "end":
             return dict(state)
     raise AssertionError("rounds are counted without end")
+
+
+def _opened(state: UnitState, frame: Frame) -> Plain:
+    """Where the unit stands and what it begins with, for a turn that comes after a cut one."""
+    snapshot = frame.snapshot
+    return {"place": snapshot.path, "turn": snapshot.turn, "messages": list(state["messages"])}
 
 
 async def _run(
@@ -82,8 +94,13 @@ async def _run(
     else:
         state = applied(state, held.updates[0])
     if _next(state) == "act":
-        made = partial(_calls_of, held)
-        held.updates.append(await act(role, state, runtime, made))
+        journal = held.journal.below(held.key) if held.journal is not None else None
+        try:
+            held.updates.append(await act(role, state, runtime, partial(made, held, journal)))
+        except BaseException:
+            if journal is not None:
+                await journal.settle()
+            raise
         state = applied(state, held.updates[-1])
     held.is_done, held.results = True, {}
     await held.keep()
@@ -100,12 +117,6 @@ async def _keep_reply(role: ReactRole, state: UnitState, frame: Frame, held: Rou
         held.keep_with_next()
     else:
         await held.keep()
-
-
-def _calls_of(held: Round, *args: Any) -> InlineCalls:
-    calls = InlineCalls(*args)
-    journal = held.journal
-    return calls.at(held, journal.below(held.key) if journal is not None else None)
 
 
 def applied(state: UnitState, update: Plain) -> UnitState:
@@ -155,4 +166,4 @@ class Rounds:
         self._read = first + AHEAD - 1 if len(found) == AHEAD else None
 
     def _key(self, number: int) -> str:
-        return f"{self._journal.namespace}@{number}" if self._journal is not None else ""
+        return f"{self._journal.namespace}{ROUND}{number}" if self._journal is not None else ""

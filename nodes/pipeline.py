@@ -246,6 +246,8 @@ def _ended_badly(frame: Frame, unit: str, error: BaseException) -> None:
     paused = isinstance(error, GraphBubbleUp)
     outcome = "paused" if paused else "cancelled" if isinstance(error, asyncio.CancelledError) else "failed"
     told = None if paused else f"{type(error).__name__}: {error}"
+    if frame.snapshot.path in frame.run.open_turns:  # stopped between a reply and its calls
+        frame.run.turn_ends(frame.snapshot.path, unit, error=None if paused else type(error).__name__)
     frame.run.emit(
         "agent_end", frame.snapshot.path, unit=unit, outcome=outcome, error=told, is_error=outcome == "failed"
     )

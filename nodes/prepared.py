@@ -6,11 +6,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cached_property
 from typing import Any, get_type_hints
 
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import BaseTool, StructuredTool
+from langchain_core.tools import FILTERED_ARGS, BaseTool, StructuredTool
+from langchain_core.tools.base import _get_runnable_config_param
+from langchain_core.utils.pydantic import get_fields
 from langgraph.prebuilt import ToolRuntime
 from langgraph.types import Command
 
@@ -38,7 +41,25 @@ def prepared(tool: BaseTool) -> BaseTool:
 
 
 class _PreparedTool(StructuredTool):
-    """Checks a call's arguments without its runtime, whose messages LangChain would write out each time."""
+    """Checks a call's arguments without its runtime, whose messages LangChain would write out each time, and
+    reads the annotations of its schema and its coroutine once."""
+
+    @cached_property
+    def _hidden(self) -> frozenset[str]:
+        """The arguments that callbacks are not shown."""
+        known = {**get_fields(self.args_schema)} if isinstance(self.args_schema, type) else {}
+        names = dict.fromkeys((*known, *self._injected_args_keys, *FILTERED_ARGS))
+        return frozenset(names.keys() - super()._filter_injected_args(names).keys())
+
+    @cached_property
+    def _takes_more(self) -> bool:
+        """Whether its coroutine wants more of LangChain than a call's arguments."""
+        if self.coroutine is None or "callbacks" in inspect.signature(self.coroutine).parameters:
+            return True
+        return _get_runnable_config_param(self.coroutine) is not None
+
+    def _filter_injected_args(self, tool_input: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in tool_input.items() if name not in self._hidden}
 
     def _parse_input(
         self, tool_input: str | dict[str, Any], tool_call_id: str | None
@@ -51,7 +72,9 @@ class _PreparedTool(StructuredTool):
         return {**parsed, **{name: value for name, value in runtimes.items() if name in parsed}}
 
     async def _arun(self, *args: Any, config: RunnableConfig, run_manager: Any = None, **kwargs: Any) -> Any:
-        return await super()._arun(*args, config=config, run_manager=run_manager, **kwargs)
+        if self.coroutine is None or self._takes_more:
+            return await super()._arun(*args, config=config, run_manager=run_manager, **kwargs)
+        return await self.coroutine(*args, **kwargs)
 
 
 # LangChain reads both at each call, and evaluates annotations that are text

@@ -20,6 +20,8 @@ class Lease:
         self._lent = 0
 
     async def __aenter__(self) -> Lease:
+        if not self._slots:
+            return self
         async with AsyncExitStack() as taken:
             for slot in self._slots:
                 await taken.enter_async_context(slot)
@@ -27,7 +29,8 @@ class Lease:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._taken.pop_all().aclose()
+        if self._slots:
+            await self._taken.pop_all().aclose()
 
     @asynccontextmanager
     async def lent(self) -> AsyncIterator[None]:

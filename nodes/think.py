@@ -18,7 +18,7 @@ from .calls import Reply, normalise_reply
 from .decide import Rules, Step, after_reply, failure, reminder
 from .ending import policy_check
 from .frame import Frame
-from .history import REPLIES, message_text
+from .history import message_text
 from .model import ModelFailure, refuses_tool_choice, usage_of
 from .request import numbered, request
 from .salvage import salvaged
@@ -55,7 +55,8 @@ async def think(
         box = mailbox(role.unit, state, frame, store)
         mail = await drained(box, frame, is_idle=counters.idle)
         state = mail.read(state)
-        step = await _round(role, state, frame, config, counters.but(idle=False), box and box.emptied(mail))
+        counters = counters.but(idle=False) if counters.idle else counters
+        step = await _round(role, state, frame, config, counters, box and box.emptied(mail))
     except BaseException as error:
         run.turn_ends(path, unit, error=type(error).__name__)
         raise
@@ -228,7 +229,7 @@ def _tool_choice(role: ReactRole, counters: Counters) -> str | None:
 
 
 def _normalised(raw: AIMessage, held: Sequence[BaseMessage], frame: Frame, counters: Counters) -> Reply:
-    taken = {str(call["id"]) for m in held if m.type in REPLIES for call in m.tool_calls}  # type: ignore[attr-defined]
+    taken = {call["id"] for m in held if isinstance(m, AIMessage) for call in m.tool_calls}
     base = f"{frame.snapshot.path}:{frame.snapshot.turn}.{counters.rounds}"
     streamed = isinstance(raw, AIMessageChunk)
     return normalise_reply(raw, taken=taken, new_id=lambda number: _call_id(base, number), streamed=streamed)

@@ -111,13 +111,12 @@ def current() -> Life | None:
 
 def begin(living: Life) -> None:
     """Make `living` the life of this process, with savers and journals as boundaries."""
-    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-
     from ..adapters.journals import TableJournal
+    from ..adapters.sqlite_saver import SqliteSaver
     from ..nodes.store_journal import StoreJournal
 
     _living.append(living)
-    living.watch(AsyncSqliteSaver, "aput", "the saver's put")
-    living.watch(AsyncSqliteSaver, "aput_writes", "the saver's put_writes")
+    living.watch(SqliteSaver, "aput", "the saver's put")
+    living.watch(SqliteSaver, "aput_writes", "the saver's put_writes")
     for journal in (TableJournal, StoreJournal):
         living.watch(journal, "write", "a write of the journal")

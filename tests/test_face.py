@@ -31,6 +31,7 @@ PUBLIC = [
     "Delegated",
     "DelegationFlow",
     "Delta",
+    "DurabilityWarning",
     "END",
     "EncryptionMismatch",
     "Event",

@@ -29,7 +29,7 @@ def check_second_turn(told: Any, folder: Path) -> None:
 async def cancelled_in_slow(workflow: Workflow[Any], folder: Path) -> None:
     run = workflow.start("first, look", thread_id="t")
     async with asyncio.timeout(30):
-        while not all((folder / name).exists() for name in ("fast", "slow")):  # noqa: ASYNC110
+        while not all((folder / name).exists() for name in ("fast", "running")):  # noqa: ASYNC110
             await asyncio.sleep(0.005)
     await run.cancel()
     assert (await run.result()).outcome == "cancelled"
@@ -57,7 +57,7 @@ def test_a_new_turn_after_a_kill_goes_on_too_on_postgres(postgres: str, tmp_path
 
 def after_a_kill(url: str, kind: str, folder: Path, begin: Any) -> None:
     first = begin("cut", url, str(folder), kind, "first")
-    wait_for(folder / "slow", first)
+    wait_for(folder / "running", first)
     first.kill()
     first.communicate()
     second = told(begin("cut", url, str(folder), kind, "again"))
@@ -69,7 +69,7 @@ async def test_the_turn_may_be_cut_again_and_again(tmp_path: Path) -> None:
     model = ScriptedModel(reply)
     workflow = Workflow(flow("unit", Tools(tmp_path)), model=model)
     await cancelled_in_slow(workflow, tmp_path)
-    (tmp_path / "slow").unlink()
+    (tmp_path / "running").unlink()
     await cancelled_in_slow(workflow, tmp_path)
     model.requests.clear()
     await workflow.run("again, look", thread_id="t")

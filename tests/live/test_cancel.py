@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 
 from plait import DelegationFlow, Event, ParallelFlow, Workflow, WorkflowUnit, tool
 from plait.testing import ScriptedModel, call
@@ -152,3 +153,22 @@ async def test_a_tool_that_swallows_its_cancel_does_not_keep_the_run_going() -> 
     await begun.wait()
     await run.cancel()
     assert ((await run.result()).outcome, len(model.requests)) == ("cancelled", 1)
+
+
+async def test_a_round_cut_between_its_reply_and_its_calls_ends_too() -> None:
+    class Saver(InMemorySaver):
+        """Does not come to an end where it would keep the reply."""
+
+        held = asyncio.Event()
+
+        async def aput(self, config: Any, checkpoint: Any, *rest: Any) -> Any:
+            if "progress" in checkpoint["channel_values"]:
+                self.held.set()
+                await asyncio.sleep(60)
+            return await super().aput(config, checkpoint, *rest)
+
+    saver = Saver()
+    run = workflow_of("unit", Slow(), checkpointer=saver).start("go")
+    await saver.held.wait()
+    await run.cancel()
+    assert imbalance([event async for event in run.events()]) == []

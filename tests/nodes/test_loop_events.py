@@ -202,3 +202,17 @@ async def test_a_listener_that_raises_breaks_nothing(caplog):
         drive.listeners.append(bad)
         assert (await drive.run({"task": "Go."})).outcome == "done"
     assert "a subscriber raised" in caplog.text
+
+
+async def test_a_tool_tells_of_its_progress():
+    def dig(runtime: ToolRuntime) -> str:
+        """Dig."""
+        runtime.stream_writer("half way")
+        runtime.stream_writer({"metres": 2})
+        return "dug"
+
+    events = await events_of([call("dig"), DONE], work.with_(tools=[dig]))
+    updates = [event for event in events if event.type == "tool_execution_update"]
+    assert [event.content for event in updates] == ["half way", {"metres": 2}]
+    assert {(event.path, event.tool) for event in updates} == {("work", "dig")}
+    assert kinds(events)[4:8] == [TOOL[0], *["tool_execution_update"] * 2, TOOL[1]]

@@ -39,6 +39,7 @@ class Tools:
         """Look at something far."""
         await asyncio.sleep(self.pause_s)
         self.note("slow")
+        (self.folder / "running").touch()
         await asyncio.sleep(600)
         return "what is far"
 
