@@ -1,5 +1,5 @@
 # make demo    run the accounting router, with no key and no server
-# make test    run the tests
+# make test    run the tests, two at a time; WORKERS=0 runs them one by one in one process
 # make check   lint, types, architecture, tests
 # make crash   kill runs at a thousand moments and see that none ends otherwise, in about five minutes
 # make bench   Plait beside LangGraph by hand, in about five minutes; make bench-quick in one
@@ -11,6 +11,7 @@
 # install, so that a second run installs nothing and needs no network.
 
 PYTHON ?= python3
+WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 MADE := $(VENV)/.made
@@ -35,7 +36,7 @@ demo: $(VENV)/.base
 	@$(BIN)/python -m plait.examples.accounting_router --demo
 
 test: $(VENV)/.test aimock
-	@$(BIN)/python -P -m pytest $(ARGS)
+	@$(BIN)/python -P -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: lint types architecture test
 

@@ -6,16 +6,16 @@ What is written while a commit is under way is committed together after it, in t
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-from .sqlite import connection
 from .source import Source
+from .sqlite import connection
 
 T = TypeVar("T")
 Statement = tuple[str, Sequence[tuple[Any, ...]]]
@@ -28,6 +28,17 @@ _sources: WeakValueDictionary[str, Source] = WeakValueDictionary()
 class _Write:
     statements: Sequence[Statement]
     ended: asyncio.Future[None]
+
+    def end(self, error: BaseException | None) -> None:
+        """Tell the caller, unless it has gone."""
+        if self.ended.done():
+            return
+        if error is None:
+            self.ended.set_result(None)
+        elif isinstance(error, asyncio.CancelledError):
+            self.ended.cancel()
+        else:
+            self.ended.set_exception(error)
 
 
 class Database:
@@ -54,22 +65,31 @@ class Database:
         await ended
 
     async def _write(self) -> None:
+        batch: list[_Write] = []
         try:
             while batch := [write for write in self._waiting if not write.ended.done()]:
                 self._waiting = []
                 await self._commit(batch)
+        except BaseException as error:
+            self._give_up(batch, error)
+            if not isinstance(error, Exception):
+                raise
         finally:
             self._writing = None
+
+    def _give_up(self, batch: Sequence[_Write], error: BaseException) -> None:
+        """Fail the batch and all that waits, so that nothing is written before what came before it."""
+        left, self._waiting = [*batch, *self._waiting], []
+        for write in left:
+            write.end(error)
 
     async def _commit(self, batch: Sequence[_Write]) -> None:
         asked = [write.statements for write in batch]
         errors = await self.run(lambda opened: _committed(opened, asked))
+        if isinstance(errors[0], sqlite3.OperationalError):
+            return self._give_up(batch, errors[0])
         for write, error in zip(batch, errors, strict=True):
-            if not write.ended.done():
-                if error is None:
-                    write.ended.set_result(None)
-                else:
-                    write.ended.set_exception(error)
+            write.end(error)
 
     async def settle(self) -> None:
         """Wait until what was to be written is on disk, or has failed."""
@@ -102,10 +122,14 @@ async def database(path: str) -> AsyncIterator[Database]:
         async with _opened(path) as alone:
             yield alone
         return
-    name = str(Path(path).absolute())
-    source = _sources.setdefault(name, Source(None, lambda: _opened(name)))
+    source = _source(path)
     async with source.use() as shared:
         yield shared
+
+
+def _source(path: str) -> Source:
+    name = os.path.abspath(path)
+    return _sources.setdefault(name, Source(None, lambda: _opened(name)))
 
 
 @asynccontextmanager

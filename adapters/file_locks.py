@@ -115,7 +115,7 @@ class FileLocks:
 
     def __init__(self, database: str) -> None:
         self._folder = Path(f"{os.path.realpath(database)}-locks")
-        self._held: dict[str, int] = {}
+        self._held: dict[str, tuple[int, Path]] = {}
         self._swept = False
 
     async def take(self, thread_id: str) -> bool:
@@ -128,19 +128,19 @@ class FileLocks:
             except OSError as error:
                 raise failed(f"locking thread {thread_id!r}", error) from error
             if fd is not None:
-                self._held[thread_id] = fd
+                self._held[thread_id] = fd, path
                 return True
             if pause_s is not None:
                 await asyncio.sleep(pause_s)
         return False
 
     async def give(self, thread_id: str) -> None:
-        if (fd := self._held.pop(thread_id, None)) is not None:
-            _descriptors.drop(fd, self._path(thread_id))
+        if (held := self._held.pop(thread_id, None)) is not None:
+            _descriptors.drop(*held)
 
     async def check(self, thread_id: str) -> None:
-        fd = self._held.get(thread_id)
-        if fd is not None and not (_descriptors.is_held(fd) and _stands(fd, self._path(thread_id))):
+        held = self._held.get(thread_id)
+        if held is not None and not (_descriptors.is_held(held[0]) and _stands(*held)):
             raise lost(thread_id)
 
     async def is_taken(self, thread_id: str) -> bool:

@@ -12,9 +12,9 @@ from typing import Any, Protocol, cast
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from ..core.ports import JournalEntry, JournalState
+from .database import Database, database
 from .guarded import patiently
 from .postgres import passing, pool_on, set_up
-from .database import Database, database
 from .sqlite import PASSING, SETUP_PASSING
 
 PRESSED, PRESSED_BYTES = "+zlib", 256
@@ -55,14 +55,11 @@ class MemoryJournal:
 
 
 class TableJournal:
-    """A journal in a table beside the checkpoints. Writes that come while one is under way are kept
-    together after it, so that parallel calls share a commit."""
+    """A journal in a table beside the checkpoints."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
         self._serde = JsonPlusSerializer(allowed_msgpack_modules=None)
-        self._waiting: dict[tuple[str, str], Row] = {}
-        self._writing: asyncio.Task[None] | None = None
 
     async def read(self, thread_id: str, keys: Sequence[str]) -> Mapping[str, JournalEntry]:
         return {row[0]: self._entry(row) for row in await self._table.read(thread_id, keys)}
@@ -76,25 +73,10 @@ class TableJournal:
         return JournalEntry(cast(JournalState, state), digest, held)
 
     async def write(self, thread_id: str, entries: Mapping[str, JournalEntry]) -> None:
-        for key, entry in entries.items():
-            kind, result = _pressed(*self._serde.dumps_typed(entry.result))
-            self._waiting[thread_id, key] = (thread_id, key, entry.state, entry.digest, kind, result)
-        mine = {(thread_id, key) for key in entries}
-        try:
-            while mine & self._waiting.keys():
-                if self._writing is None or self._writing.done():
-                    self._writing = asyncio.ensure_future(self._flush())
-                await asyncio.shield(self._writing)
-            if self._writing is not None and not self._writing.done():
-                await asyncio.shield(self._writing)
-        except asyncio.CancelledError:
-            for place in mine:
-                self._waiting.pop(place, None)  # what has not been begun is not written late
-            raise
+        await self._table.write([self._row(thread_id, key, entry) for key, entry in entries.items()])
 
-    async def _flush(self) -> None:
-        rows, self._waiting = list(self._waiting.values()), {}
-        await self._table.write(rows)
+    def _row(self, thread_id: str, key: str, entry: JournalEntry) -> Row:
+        return thread_id, key, entry.state, entry.digest, *_pressed(*self._serde.dumps_typed(entry.result))
 
     async def forget(self, thread_id: str) -> None:
         await self._table.forget(thread_id)
@@ -161,10 +143,13 @@ class SqliteTable:
 
 
 class PostgresTable:
-    """Rows in a Postgres database."""
+    """Rows in a Postgres database. Writes that come while one is under way are kept together after it, so
+    that parallel calls share a commit."""
 
     def __init__(self, pool: Any) -> None:
         self._pool = pool
+        self._waiting: dict[tuple[str, str], Row] = {}
+        self._writing: asyncio.Task[None] | None = None
 
     async def read(self, thread_id: str, keys: Sequence[str]) -> list[Found]:
         return await self._select(f"{_READ} AND key = ANY(?)", (thread_id, list(keys)))
@@ -182,6 +167,23 @@ class PostgresTable:
         return await patiently(select, passing(), "reading the journal")
 
     async def write(self, rows: Sequence[Row]) -> None:
+        mine = {row[:2]: row for row in rows}
+        self._waiting.update(mine)
+        try:
+            while mine.keys() & self._waiting.keys():
+                if self._writing is None or self._writing.done():
+                    self._writing = asyncio.ensure_future(self._flush())
+                await asyncio.shield(self._writing)
+            if self._writing is not None and not self._writing.done():
+                await asyncio.shield(self._writing)
+        except asyncio.CancelledError:
+            for place in mine:
+                self._waiting.pop(place, None)  # what has not been begun is not written late
+            raise
+
+    async def _flush(self) -> None:
+        rows, self._waiting = list(self._waiting.values()), {}
+
         async def insert() -> None:
             async with self._pool.connection() as connection, connection.transaction():
                 await connection.cursor().executemany(_POSTGRES_WRITE, rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
@@ -117,7 +118,9 @@ class SqliteSaver(AsyncSqliteSaver):
 
     def _begin(self) -> None:
         self._timer = None
-        if self._held and (self._late is None or self._late.done()):
+        if self._late is not None and not self._late.done():
+            self._write_soon()
+        elif self._held:
             self._late = asyncio.ensure_future(self._write_late())
 
     async def _write_late(self) -> None:
@@ -127,7 +130,11 @@ class SqliteSaver(AsyncSqliteSaver):
                 await self._write(thread_id)
 
     async def close(self) -> None:
-        """Write what waits, for the last time."""
-        await self.settle()
+        """Write what waits, for the last time. Where that fails, a run has failed before."""
+        try:
+            await self.settle()
+        except Exception:
+            logging.getLogger("plait").exception("results of tasks could not be written; they will run again")
+        self._held.clear()
         if self._timer is not None:
             self._timer.cancel()

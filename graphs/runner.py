@@ -69,7 +69,7 @@ class Runner:
             return Delta((self.unrun(visit.path, "skipped", visit.blocked or "", metadata=metadata),))
         for message in visit.messages:
             frame.run.publish(message)
-        delta = await asking(asker, self.run(here.at(here.snapshot, _meter(self.part, here)), runtime, graph))
+        delta = await asking(asker, self.run(_metered(self.part, here), runtime, graph))
         noted = {**({"unsure": True} if visit.unsure else {}), **({ROLE: self.role} if self.role else {})}
         delta = _noted(delta, visit.path, noted) if noted else delta
         frame.run.resumed = False
@@ -136,8 +136,9 @@ async def _wanted(part: Any, frame: Frame, runtime: Runtime[Any]) -> bool:
     return bool(found)
 
 
-def _meter(part: Any, frame: Frame) -> Meter:
+def _metered(part: Any, frame: Frame) -> Frame:
+    """The frame in which the part's own limits count, if it has any."""
     limits = getattr(part, "limits", None)
     if limits is None:
-        return frame.meter
-    return Meter(limits, path=frame.snapshot.path, parent=frame.meter)
+        return frame
+    return frame.at(frame.snapshot, Meter(limits, path=frame.snapshot.path, parent=frame.meter))

@@ -91,6 +91,7 @@ class _Round:
 
     def __post_init__(self) -> None:
         self.ancestors = Ancestors(self.plan)
+        self.seen = self.schedule.frame.snapshot.apply(self.before)
 
     async def run(self) -> Delta:
         free = [step for step in self.plan if not step.needs]
@@ -207,14 +208,14 @@ class _Round:
             await asyncio.wait([self.results[other.path] for other in needed])
         if self._is_closed(step):
             return self._cancelled(step)
-        seen = compose_all([self.before, *(self._needed(other) for other in needed)])
+        seen = self.seen
+        if needed:
+            seen = seen.apply(compose_all(self._needed(other) for other in needed))
         runner = schedule.runners[step.key]
-        frame = schedule.frame.at(schedule.frame.snapshot.apply(seen))
-        frame = replace(frame, in_root=False, hold=None)
         may_stop = schedule.flow.may_stop or schedule.frame.hold is not None
-        if isinstance(runner.part, Region) or runner.in_place:  # its tasks are tasks of the same graph
-            hold = partial(self._hold, step) if may_stop or not runner.in_place else None
-            frame = replace(frame, in_root=schedule.in_root, hold=hold)
+        shares = isinstance(runner.part, Region) or runner.in_place  # its tasks are tasks of the same graph
+        hold = partial(self._hold, step) if shares and (may_stop or not runner.in_place) else None
+        frame = replace(schedule.frame, snapshot=seen, in_root=shares and schedule.in_root, hold=hold)
         visit = visit_of(step, frame.snapshot)
         return await runner.visit(visit, frame, schedule.runtime, runner.graph)
 

@@ -10,28 +10,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from langgraph._internal._constants import CONF, CONFIG_KEY_CHECKPOINTER
 from langgraph.config import get_config
 from langgraph.errors import GraphInterrupt
-from langgraph.runtime import Runtime
 
 from ..core.ports import JournalEntry
-from .act import Calls, MakeCalls
+from .act import Calls
 from .calls import Call
 from .clashes import without_clashes
 from .declared import effect_of
 from .frame import Frame
 from .invoke import CallResult
-from .journal import KEPT, CallJournal
+from .journal import CallJournal
 from .tasks import pause
 from .tools import UnitTool
-from .unitstate import UnitState
-
-if TYPE_CHECKING:
-    from .react import ReactRole
 
 Plain = dict[str, Any]
 ROUND = "@"
@@ -149,30 +142,6 @@ class InlineCalls(Calls):
             if isinstance(result, BaseException) and not isinstance(result, GraphInterrupt):
                 raise result
         return list(ended)
-
-
-async def calls_in_place(role: ReactRole, state: UnitState, runtime: Runtime[Frame]) -> MakeCalls | None:
-    """What runs the calls of the last reply in place, when there are several and no result can be lost: the
-    journal keeps every one, or nothing is kept of the run."""
-    called, config = state["messages"][-1].tool_calls, get_config()  # type: ignore[union-attr]
-    if len(called) < 2:
-        return None
-    if not config.get(CONF, {}).get(CONFIG_KEY_CHECKPOINTER):
-        return partial(made, Round(None, ""), None)
-    frame = runtime.context
-    tools = role.tools(frame.snapshot).by_wire
-    found = [tools[call["name"]] for call in called if call["name"] in tools]
-    journal = CallJournal.of(frame.run.live, runtime.store, config)
-    if journal is None or any(effect_of(tool.tool, frame.default_effect) not in KEPT for tool in found):
-        return None
-    return partial(made, await _opened(journal), journal)
-
-
-async def _opened(journal: CallJournal) -> Round:
-    """The calls of one node, which are in the journal when they were paused."""
-    key = f"{journal.namespace}@calls"
-    found = await journal.journal.read(journal.thread_id, [key]) if journal.resuming else {}
-    return Round.read(journal, key, found[key]) if key in found else Round(journal, key)
 
 
 def made(held: Round, journal: CallJournal | None, *given: Any) -> InlineCalls:

@@ -86,7 +86,7 @@ async def _executed(run: Run, frame: Frame, stages: _Stages) -> Execution:
         await stages.passed("adapter")
         async with Lease(frame.slots) as lease:
             with frame.run.threads.calling(snapshot.path, run.unit.id):
-                return await run.execute(replace(frame.at(snapshot), lease=lease))
+                return await run.execute(replace(frame, snapshot=snapshot, lease=lease))
     except RunError as error:
         if error.reason == "store":
             raise  # what was done can no longer be kept, so the run stops where it last was

@@ -37,12 +37,15 @@ def prepared(tool: BaseTool) -> BaseTool:
     if type(tool) is not StructuredTool:
         return tool.model_copy(update=changed)
     held = {name: getattr(tool, name) for name in StructuredTool.model_fields}
-    return _PreparedTool.model_construct(tool.model_fields_set, **{**held, **changed})
+    made = _PreparedTool.model_construct(tool.model_fields_set, **{**held, **changed})
+    if made.coroutine is not None and _takes_only_arguments(made.coroutine):
+        vars(made)["_arun"] = _bare(made.coroutine)
+    return made
 
 
 class _PreparedTool(StructuredTool):
     """Checks a call's arguments without its runtime, whose messages LangChain would write out each time, and
-    reads the annotations of its schema and its coroutine once."""
+    reads the annotations of its schema once."""
 
     @cached_property
     def _hidden(self) -> frozenset[str]:
@@ -50,13 +53,6 @@ class _PreparedTool(StructuredTool):
         known = {**get_fields(self.args_schema)} if isinstance(self.args_schema, type) else {}
         names = dict.fromkeys((*known, *self._injected_args_keys, *FILTERED_ARGS))
         return frozenset(names.keys() - super()._filter_injected_args(names).keys())
-
-    @cached_property
-    def _takes_more(self) -> bool:
-        """Whether its coroutine wants more of LangChain than a call's arguments."""
-        if self.coroutine is None or "callbacks" in inspect.signature(self.coroutine).parameters:
-            return True
-        return _get_runnable_config_param(self.coroutine) is not None
 
     def _filter_injected_args(self, tool_input: dict[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in tool_input.items() if name not in self._hidden}
@@ -72,9 +68,26 @@ class _PreparedTool(StructuredTool):
         return {**parsed, **{name: value for name, value in runtimes.items() if name in parsed}}
 
     async def _arun(self, *args: Any, config: RunnableConfig, run_manager: Any = None, **kwargs: Any) -> Any:
-        if self.coroutine is None or self._takes_more:
-            return await super()._arun(*args, config=config, run_manager=run_manager, **kwargs)
-        return await self.coroutine(*args, **kwargs)
+        return await super()._arun(*args, config=config, run_manager=run_manager, **kwargs)
+
+
+def _takes_only_arguments(coroutine: Callable[..., Any]) -> bool:
+    """Whether a tool's coroutine wants nothing of LangChain beside a call's arguments."""
+    with suppress(TypeError, ValueError):
+        takes_callbacks = "callbacks" in inspect.signature(coroutine).parameters
+        return not takes_callbacks and _get_runnable_config_param(coroutine) is None
+    return False
+
+
+def _bare(coroutine: Callable[..., Any]) -> Callable[..., Any]:
+    """`coroutine` in place of a tool's `_arun`, such that LangChain finds nothing to add to its arguments."""
+
+    async def call(*args: Any, **kwargs: Any) -> Any:
+        return await coroutine(*args, **kwargs)
+
+    call.__annotations__ = {}
+    call.__signature__ = inspect.signature(call)  # type: ignore[attr-defined]
+    return call
 
 
 # LangChain reads both at each call, and evaluates annotations that are text

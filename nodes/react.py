@@ -30,7 +30,6 @@ from .act import act
 from .callrecords import call_records, without_notes
 from .execution import Execution
 from .frame import Frame, RunScope
-from .inline import calls_in_place
 from .labels import Labels
 from .meter import Meter
 from .model import ModelCall
@@ -84,7 +83,7 @@ class ReactRole:
         async def act_node(
             state: UnitState, runtime: Runtime[Frame], config: RunnableConfig
         ) -> dict[str, Any]:
-            return await act(self, state, runtime, await calls_in_place(self, state, runtime))
+            return await act(self, state, runtime)
 
         builder: Any = StateGraph(UnitState, context_schema=Frame)
         builder.add_node("think", think_node)

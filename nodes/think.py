@@ -43,12 +43,13 @@ async def think(
     frame.run.check()
     counters = Counters.from_plain(state.get("progress"))
     counters = counters if counters.started else counters.but(started=time.time())
-    frame.meter.report(frame.meter_key, counters.usage)
+    key = frame.meter_key
+    frame.meter.report(key, counters.usage)
     spent = _used_up(role, frame, counters)
     if spent is not None:
         return await _given_up(role, state, frame, config, counters, spent)
     # counted before it is made, so that units side by side cannot all take the last one
-    frame.meter.report(frame.meter_key, counters.usage + Usage(model_calls=1))
+    frame.meter.report(key, counters.usage + Usage(model_calls=1))
     run, path, unit = frame.run, frame.snapshot.path, role.unit.id
     run.turn_starts(path, unit)
     try:
@@ -229,7 +230,7 @@ def _tool_choice(role: ReactRole, counters: Counters) -> str | None:
 
 
 def _normalised(raw: AIMessage, held: Sequence[BaseMessage], frame: Frame, counters: Counters) -> Reply:
-    taken = {call["id"] for m in held if isinstance(m, AIMessage) for call in m.tool_calls}
+    taken = {call["id"] or "" for m in held if isinstance(m, AIMessage) for call in m.tool_calls}
     base = f"{frame.snapshot.path}:{frame.snapshot.turn}.{counters.rounds}"
     streamed = isinstance(raw, AIMessageChunk)
     return normalise_reply(raw, taken=taken, new_id=lambda number: _call_id(base, number), streamed=streamed)

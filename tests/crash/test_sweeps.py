@@ -60,6 +60,7 @@ def test_a_journal_that_is_off_is_found(monkeypatch: pytest.MonkeyPatch) -> None
     assert seen(one_mail(), every=3) == {"mail": "unsafe"}
 
 
+@pytest.mark.filterwarnings("ignore::plait.core.errors.DurabilityWarning")
 def test_checkpoints_only_at_the_exit_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     invoke = Pregel.ainvoke
 
