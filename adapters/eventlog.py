@@ -30,8 +30,8 @@ from ..core.ports import LoggedRun, Recorder
 from .encryption import ENCRYPTED, SEALED
 from .source import finished
 
-BATCH_S = 0.2
-"""How long an event may wait for others to be written with."""
+BATCH_S, ALONE_S = 0.2, 1.0
+"""How long an event may wait for others to be written with: with a reader, and with none."""
 
 KEPT_RUNS = 3
 """Runs of a thread whose events are kept."""
@@ -132,7 +132,7 @@ class _Recorder:
             await self._write()
 
     def _arm(self) -> None:
-        self._timer = self._loop.call_later(BATCH_S, self._begin)
+        self._timer = self._loop.call_later(BATCH_S if self.is_watched else ALONE_S, self._begin)
 
     def _begin(self) -> None:
         self._writing = self._loop.create_task(self._write())

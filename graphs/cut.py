@@ -29,11 +29,12 @@ from ..core.delta import Transcripts
 from ..core.paths import memory_key
 from ..core.ports import Journal
 from ..nodes.closing import closed
+from ..nodes.journal import of_round
 from ..nodes.react import ReactRole
 from ..nodes.unit import WorkflowUnit
 
-PLACE = "place"
-"""The channel by which a unit's checkpoints are known; it says where the unit stands."""
+PROGRESS, PLACE = "progress", "place"
+"""The channel by which a unit's checkpoints are known, and the key in it that says where the unit stands."""
 
 
 async def cut_transcripts(config: RunnableConfig, entry: str, journal: Journal | None) -> Transcripts:
@@ -84,7 +85,7 @@ async def _left(saver: Any, place: Mapping[str, Any], cut: str) -> list[str]:
     async for saved in saver.alist({CONF: {"thread_id": place["thread_id"]}}):
         namespace = saved.config[CONF].get(CONFIG_KEY_CHECKPOINT_NS, "")
         is_below = saved.metadata.get("parents", {}).get(own) == cut
-        if is_below and PLACE in saved.checkpoint["channel_versions"]:
+        if is_below and PROGRESS in saved.checkpoint["channel_versions"]:
             last[namespace] = max(saved.checkpoint["id"], last.get(namespace, ""))
     return sorted(last, key=last.__getitem__)
 
@@ -101,10 +102,15 @@ async def _transcript(saver: Any, given: dict[str, Any], journal: Journal | None
     called = len(getattr(held[-1], "tool_calls", ())) if held else 0
     for task in state.tasks if journal is not None and called else ():
         namespace = f"{given[CONFIG_KEY_CHECKPOINT_NS]}|{task.name}:{task.id}"
-        keys = [f"{namespace}#{number}" for number in range(called)]
-        entries = (await journal.read(str(given["thread_id"]), keys)).values()  # type: ignore[union-attr]
+        entries = await of_round(journal, str(given["thread_id"]), namespace, called)  # type: ignore[arg-type]
         results += [entry.result["call"] for entry in entries if entry.state == "done"]
-    return {memory_key(state.values[PLACE]): closed(held, written, results)}
+    place = _place_in(state.values.get(PROGRESS))
+    return {memory_key(place): closed(held, written, results)} if place else {}
+
+
+def _place_in(progress: Any) -> str:
+    """Where the unit stands, as its progress says; a graph that is not ours may call anything progress."""
+    return str(progress.get(PLACE) or "") if isinstance(progress, Mapping) else ""
 
 
 @cache

@@ -164,6 +164,11 @@ def _returned(role: ReactRole, rules: Any, step: Step, results: Mapping[str, Cal
     return step
 
 
+def _journal(frame: Frame, runtime: Runtime[Frame]) -> CallJournal | None:
+    journal = CallJournal.of(frame.run.live, runtime.store, get_config())
+    return journal.in_rounds() if journal is not None else None
+
+
 class Calls:
     """Runs the calls of one reply: alone in place, several as tasks that a crash does not repeat."""
 
@@ -174,7 +179,7 @@ class Calls:
         done = [delta_from(inner, types) for inner in state.get("inner", ())]
         self._frame = frame.at(frame.snapshot.apply(compose_all(done))) if done else frame
         self._runtime = runtime
-        self._journal = CallJournal.of(frame.run.live, runtime.store, get_config())
+        self._journal = _journal(frame, runtime)
         self._messages: Sequence[BaseMessage] = state["messages"]
         self._writes = [StateWrite(**write) for write in state.get("writes", [])]
         self._running: dict[int, tuple[asyncio.Task[Any], Place]] = {}

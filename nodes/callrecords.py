@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from ..core.records import ToolCallRecord
 from ..core.snapshot import Snapshot
@@ -26,6 +28,9 @@ def noted(message: ToolMessage, text: str | None, rerun: bool) -> ToolMessage:
     if not told:
         return message
     return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, **told}})
+
+
+_KEPT = ("tool_call_id", "content", "name", "id", "status", "artifact", "additional_kwargs")
 
 
 def call_records(
@@ -70,3 +75,29 @@ def _plain(message: BaseMessage) -> BaseMessage:
         return message
     rest = {key: value for key, value in message.additional_kwargs.items() if key not in _NOTES}
     return message.model_copy(update={"additional_kwargs": rest})
+
+
+def answer_to_plain(message: ToolMessage) -> dict[str, Any]:
+    """A call's answer with what it says and no more: there are many of them, and a class takes its place."""
+    held = {name: getattr(message, name) for name in _KEPT}
+    unsaid = {"status": message.status == "success", "additional_kwargs": not message.additional_kwargs}
+    return {name: value for name, value in held.items() if value is not None and not unsaid.get(name)}
+
+
+def answer_from_plain(plain: Mapping[str, Any]) -> ToolMessage:
+    """The answer that `answer_to_plain` wrote."""
+    return ToolMessage(**plain)
+
+
+def is_kept(artifact: Any) -> bool:
+    """Whether a checkpoint can hold a tool's artifact; one that it cannot hold is left out."""
+    if artifact is None:
+        return True
+    try:
+        _SERIALIZER.dumps_typed(artifact)
+    except Exception:  # each kind of value fails in a way of its own
+        return False
+    return True
+
+
+_SERIALIZER = JsonPlusSerializer()

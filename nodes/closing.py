@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from .callrecords import without_notes
+from .callrecords import answer_from_plain, without_notes
 from .unitstate import add_messages
 
 CANCELLED = "cancelled: the run was stopped before this call ended; it may have had an effect"
@@ -24,13 +24,14 @@ def closed(
     messages = add_messages(list(held), list(written))
     last = next((m for m in reversed(messages) if isinstance(m, AIMessage)), None)
     answered = {m.tool_call_id for m in messages if isinstance(m, ToolMessage)}
-    ended = {result["message"].tool_call_id: result for result in results}
+    ended = {result["message"]["tool_call_id"]: result for result in results}
     said: list[BaseMessage] = []
     for call in last.tool_calls if last is not None else ():
         if call["id"] in answered:
             continue
         result = ended.get(call["id"] or "", {})
-        messages.append(result.get("message") or _cancelled(call["id"] or "", call["name"]))
+        given = answer_from_plain(result["message"]) if result else None
+        messages.append(given or _cancelled(call["id"] or "", call["name"]))
         said.extend(result.get("extra", ()))
     return without_notes([*messages, *said])
 

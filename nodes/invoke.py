@@ -10,7 +10,6 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 from langgraph.types import Command
@@ -26,6 +25,7 @@ from ..core.state import SharedState, StateWrite
 from ..core.stored import Types
 from .approvals import approved, needs_approval
 from .asking import Asker, asking
+from .callrecords import answer_from_plain, answer_to_plain, is_kept
 from .calls import Call
 from .content import NO_OUTPUT, cap, clean_content, clean_text, to_content
 from .decide import answer
@@ -59,6 +59,7 @@ class CallResult:
     def to_plain(self) -> dict[str, Any]:
         """The form in which a finished call waits for the others of its reply."""
         plain = {
+            "message": answer_to_plain(self.message),
             "output": self.output,
             "extra": list(self.extra),
             "returns": self.returns,
@@ -69,13 +70,13 @@ class CallResult:
             "unsettled": self.unsettled,
             "rerun": self.rerun,
         }
-        return {"message": self.message, **{name: value for name, value in plain.items() if value}}
+        return {name: value for name, value in plain.items() if value}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], types: Types) -> CallResult:
         failure = plain.get("failure")
         return cls(
-            plain["message"],
+            answer_from_plain(plain["message"]),
             plain.get("output"),
             tuple(StateWrite(**write) for write in plain.get("writes", ())),
             tuple(message_from_plain(decode(message, "bus")) for message in plain.get("bus", ())),
@@ -271,24 +272,10 @@ class Caller:
                 "content": content,
                 "id": f"{call.id}:answer",
                 "name": tool.wire,
-                "artifact": message.artifact if _is_kept(message.artifact) else None,
+                "artifact": message.artifact if is_kept(message.artifact) else None,
             }
         )
         return changed, full
-
-
-def _is_kept(artifact: Any) -> bool:
-    """Whether a checkpoint can hold a tool's artifact; one that it cannot hold is left out."""
-    if artifact is None:
-        return True
-    try:
-        _SERIALIZER.dumps_typed(artifact)
-    except Exception:  # each kind of value fails in a way of its own
-        return False
-    return True
-
-
-_SERIALIZER = JsonPlusSerializer()
 
 
 def _number_of(call: Call, tool: UnitTool, messages: Sequence[BaseMessage]) -> int:

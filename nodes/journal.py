@@ -66,7 +66,8 @@ class CallJournal:
     """The journal as one node sees it: `namespace` is the node's, `resuming` whether it may hold anything.
 
     `riders` are entries that are written with the next one. Where calls are `gathered`, those that are done
-    ride too, for a moment at most: a crash in that moment leaves them in doubt.
+    ride too, for a moment at most: a crash in that moment leaves them in doubt. Where the node runs in
+    `rounds`, each once the one before is in a checkpoint, a round's entries take the place of the former's.
     """
 
     journal: Journal
@@ -77,6 +78,7 @@ class CallJournal:
     shares_questions: bool = False
     is_sync: bool = True
     gathered: bool = False
+    rounds: bool = False
     late: set[asyncio.Task[None]] = field(default_factory=set)
 
     @classmethod
@@ -131,6 +133,10 @@ class CallJournal:
         if self.late:
             await asyncio.wait(self.late)
 
+    def in_rounds(self) -> CallJournal:
+        """The same for a node that runs in rounds."""
+        return replace(self, rounds=True)
+
     def looking_back(self) -> CallJournal:
         """The same for a node whose calls share LangGraph's count of questions, and may be called anew."""
         return replace(self, resuming=True, shares_questions=True)
@@ -144,7 +150,11 @@ class CallJournal:
             return None
         if not self.is_sync:
             warnings.warn(NOT_SYNC.format(tool.name), DurabilityWarning, stacklevel=2)
-        return Page(self, f"{self.namespace}#{ordinal}", digest(tool.name, args), tool, dict(args), effect)
+        tie = digest(tool.name, args)
+        if self.rounds:
+            place, _, round_id = self.namespace.rpartition(":")
+            return Page(self, f"{place}#{ordinal}", f"{tie}@{round_id}", tool, dict(args), effect)
+        return Page(self, f"{self.namespace}#{ordinal}", tie, tool, dict(args), effect)
 
 
 @dataclass(frozen=True)
@@ -258,6 +268,8 @@ class Page:
             return None  # nothing can be held under a namespace that is new
         found = await self.journal.journal.read(self.journal.thread_id, [self.key])
         entry = found.get(self.key)
+        if entry is not None and self.journal.rounds and not is_of_round(entry, self.journal.namespace):
+            return None
         if entry is not None and entry.digest != self.digest:
             told = f"the journal holds another call than {self.tool.name} at this place; start a new turn"
             raise RunError(told, reason="store")
@@ -268,6 +280,18 @@ class Page:
 
     def _entry(self, state: JournalState, result: Any) -> JournalEntry:
         return JournalEntry(state, self.digest, result)
+
+
+async def of_round(journal: Journal, thread_id: str, namespace: str, count: int) -> list[JournalEntry]:
+    """The entries of the first `count` calls of a node that ran in rounds, those of this round only."""
+    place = namespace.rpartition(":")[0]
+    found = await journal.read(thread_id, [f"{place}#{number}" for number in range(count)])
+    return [entry for entry in found.values() if is_of_round(entry, namespace)]
+
+
+def is_of_round(entry: JournalEntry, namespace: str) -> bool:
+    """Whether an entry is of the round that the node at `namespace` is, and not of one before it."""
+    return entry.digest.rpartition("@")[2] == namespace.rpartition(":")[2]
 
 
 def digest(name: str, args: Mapping[str, Any]) -> str:

@@ -126,7 +126,8 @@ class ReactRole:
         messages = numbered(opening(self.unit, snapshot), (), snapshot)
         attempts = snapshot.attempts(snapshot.path)
         held = attempts[-1].metadata.get("held", ()) if attempts and attempts[-1].status == "rewound" else ()
-        return {"place": snapshot.path, "messages": messages, **({"writes": list(held)} if held else {})}
+        begun = {"progress": {"place": snapshot.path}, "messages": messages}
+        return {**begun, **({"writes": list(held)} if held else {})}
 
     def leave(self, values: Mapping[str, Any], snapshot: Snapshot) -> Execution:
         ending, types = Ending(**values["ending"]), snapshot.schema.types

@@ -1,6 +1,6 @@
 """The state of a unit's graph, and how its growing lists are kept.
 
-`messages` is the transcript, `place` the unit's path. `progress` holds counters, small because it is
+`messages` is the transcript. `progress` holds the unit's path and counters, small because it is
 checkpointed at every step; `ending` is set once, by the step that ends the unit.
 """
 
@@ -75,7 +75,6 @@ class UnitProgress(TypedDict, total=False):
 
 
 class UnitState(UnitProgress, total=False):
-    place: str
     messages: Annotated[list[AnyMessage], growing(add_messages)]
     writes: Annotated[list[dict[str, Any]], growing(add_items)]
     bus: Annotated[list[dict[str, Any]], growing(add_items)]
@@ -99,6 +98,7 @@ class Counters:
     started: float = 0.0
     usage: Usage = Usage()
     unforced: bool = False
+    place: str = ""
     idle: bool = False
     stop_reason: StopReason = "stop"
     faults: dict[str, str] = field(default_factory=dict)
