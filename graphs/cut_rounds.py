@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
@@ -23,13 +24,19 @@ def cut_rounds(entries: Mapping[str, JournalEntry], turn: int) -> Transcripts:
         if mark and number.isdecimal():
             units[unit][int(number)] = entry
     found: dict[str, tuple[BaseMessage, ...]] = {}
-    for unit, rounds in units.items():
-        opened = rounds[1].result.get("opened") if 1 in rounds else None
-        if opened is not None and opened["turn"] == turn:
-            last = f"{unit}{ROUND}{max(rounds)}"
-            calls = [entry for key, entry in entries.items() if key.startswith(f"{last}#")]
-            found[memory_key(opened["place"])] = _transcript(opened["messages"], rounds, calls)
+    begun = {unit: rounds[1].result.get("opened") for unit, rounds in units.items() if 1 in rounds}
+    of_turn = {unit: opened for unit, opened in begun.items() if opened and opened["turn"] == turn}
+    for unit in sorted(of_turn, key=lambda unit: _passes(of_turn[unit]["place"])):  # the last pass counts
+        opened, rounds = of_turn[unit], units[unit]
+        last = f"{unit}{ROUND}{max(rounds)}"
+        calls = [entry for key, entry in entries.items() if key.startswith(f"{last}#")]
+        found[memory_key(opened["place"])] = _transcript(opened["messages"], rounds, calls)
     return found
+
+
+def _passes(place: str) -> list[int]:
+    """The numbers in a path: of loop passes and map items, outermost first."""
+    return [int(number) for number in re.findall(r"\d+", place)]
 
 
 def _transcript(

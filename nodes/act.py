@@ -209,7 +209,10 @@ class Calls:
         results: list[CallResult] = []
         for number, call in enumerate(calls):
             self._frame.run.check()
-            ended = await self._stopping(self._task(number, call, tools))
+            try:
+                ended = await self._stopping(self._task(number, call, tools))
+            except GraphInterrupt:
+                raise GraphInterrupt(()) from None  # the task has recorded its own
             results.append(CallResult.from_plain(ended, self._types))
             self._writes = [*self._writes, *results[-1].writes]
         return results

@@ -59,7 +59,9 @@ class Round:
         if self.opened is not None:
             held["opened"] = self.opened
         if self.paused:
-            held |= {"results": {str(n): plain for n, plain in self.results.items()}, "paused": self.paused}
+            # what ran as a task is a task again after a resume, so that those behind it keep their number
+            own = {str(n): plain for n, plain in self.results.items() if n not in self.paused}
+            held |= {"results": own, "paused": self.paused}
         return JournalEntry("done" if self.is_done else "started", "round", held)
 
     async def keep(self) -> None:

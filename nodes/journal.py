@@ -241,16 +241,24 @@ class Page:
             try:
                 value = await _called(probe, self.args)
             except Exception:  # the tool cannot tell, so a person is asked
-                value = interrupt(self._question(state, place))
+                value = self._asked(state, place)
             else:
                 return (None if value is None else Settled(value)), False
         else:
-            value = interrupt(self._question(state, place))
+            value = self._asked(state, place)
         if value == SKIP:
             return Settled(skipped=True), True
         if isinstance(value, Mapping) and HAPPENED in value:
             return Settled(value[HAPPENED]), True
         return None, True
+
+    def _asked(self, state: JournalState, place: Plain) -> Any:
+        """A person's word on what became of the call. Answers that the call's own questions got before the
+        crash come first; they are no word on that."""
+        question = self._question(state, place)
+        while not is_verdict(value := interrupt(question)):
+            continue
+        return value
 
     def _question(self, state: JournalState, place: Plain) -> Plain:
         told = "was cancelled while it ran" if state == "cancelled" else "was under way when the run stopped"
@@ -280,6 +288,11 @@ class Page:
 
     def _entry(self, state: JournalState, result: Any) -> JournalEntry:
         return JournalEntry(state, self.digest, result)
+
+
+def is_verdict(answer: Any) -> bool:
+    """Whether an answer says what became of a call in doubt."""
+    return answer in (RUN_AGAIN, SKIP) or (isinstance(answer, Mapping) and HAPPENED in answer)
 
 
 async def of_round(journal: Journal, thread_id: str, namespace: str, count: int) -> list[JournalEntry]:

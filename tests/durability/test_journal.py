@@ -91,3 +91,15 @@ def test_the_plan_of_a_resume_tells_what_is_in_doubt(step: Any, effect: str) -> 
     assert step(effect, "run") == {"killed": True}
     told = step(effect, "plan")
     assert told == {"in_doubt": [["payer", "pay", {"amount": 10}, effect]], "rerun": ["payer"]}
+
+
+@pytest.mark.parametrize("granularity", ["round", "unit"])
+def test_an_answer_to_the_calls_own_question_is_no_word_on_its_doubt(
+    program: Any, tmp_path: Path, granularity: str
+) -> None:
+    assert program("asking", tmp_path, granularity, "null")["kinds"] == ["question"]
+    assert program("asking", tmp_path, granularity, '"Mei"') == {"killed": True}
+    again = program("asking", tmp_path, granularity, '"Mei"')
+    assert again == {"outcome": "paused", "kinds": ["in-doubt"], "effects": "10 to Mei\n"}
+    told = program("asking", tmp_path, granularity, '{"happened": "paid Mei"}')
+    assert told == {"outcome": "done", "kinds": [], "effects": "10 to Mei\n"}

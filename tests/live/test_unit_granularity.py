@@ -115,3 +115,23 @@ async def test_questions_of_several_rounds_get_each_its_answer(url: str) -> None
         f"answer to {name}" for name in ("one", "two", "three", "four")
     ]
     assert paused.usage.model_calls == 3
+
+
+@pytest.mark.parametrize("granularity", ["round", "unit"])
+async def test_questions_in_order_show_once_and_keep_their_answers(tmp_path: Path, granularity: Any) -> None:
+    def ask(name: str, runtime: ToolRuntime) -> Any:
+        """Ask."""
+        return runtime.ask(name)
+
+    script = [[call("ask", name="one"), call("ask", name="two")], call("resolve", value="x")]
+    unit = WorkflowUnit("u", tools=[ask], tool_execution="sequential")
+    options: Any = {"model": ScriptedModel(script), "granularity": granularity}
+    options["checkpointer"] = f"sqlite:///{tmp_path}/runs.db"
+    result = await Workflow(unit, **options).run("go", thread_id="t")
+    shown = [[question.question for question in result.interrupts]]
+    for answer in ("1", "2"):  # each in a workflow of its own, as in another process
+        (question,) = result.interrupts
+        result = await Workflow(unit, **options).resume("t", {question.id: answer})
+        shown.append([asked.question for asked in result.interrupts])
+    assert shown == [["one"], ["two"], []]
+    assert [made_call.output for made_call in result.steps[0].tool_calls] == ["1", "2"]
