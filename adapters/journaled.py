@@ -21,7 +21,8 @@ from langgraph.types import Command
 from ..core.errors import DefinitionError, PlaitError
 from ..core.ports import Journal, JournalEntry, Live
 from ..nodes.declared import Effect
-from ..nodes.journal import SKIPPED, CallJournal, Page, Settled, digest
+from ..nodes.doubt import SKIPPED, Settled
+from ..nodes.journal import CallJournal, Page, digest
 from ..nodes.tools import UnitTool, as_tool, injection_of
 from .journals import postgres_journal, sqlite_journal
 from .stores import sqlite_path

@@ -27,6 +27,7 @@ from ..nodes.inbox import undelivered
 from .binding import Bound
 from .brake import Brake
 from .compile import Graph
+from .doubted import calls_begun
 from .result import CHANNELS, RunResult, questions_from, result_from, unsaved
 from .root import ENTER, EXIT, RootPlace, global_values
 
@@ -146,7 +147,11 @@ class Drive:
         await self.graph.aupdate_state(self.full_config, None, as_node=END)
 
     async def questions(self) -> list[Question]:
-        return list(questions_from((await self.state()).interrupts))
+        return list(await self.asked_by(await self.state()))
+
+    async def asked_by(self, state: Any) -> tuple[Question, ...]:
+        """The open questions of a state of this thread."""
+        return questions_from(state.interrupts, await calls_begun(self.live.journal, self.thread_id, state))
 
     async def result(self) -> RunResult:
         """The last turn as its checkpoint tells it. Raises PlaitError for an unknown thread."""
@@ -154,6 +159,7 @@ class Drive:
         if not state.values.get("turn"):
             raise PlaitError(f"there is no thread {self.thread_id!r}")
         found = result_from(self.bound, _begun(state), state.interrupts, self.thread_id)
+        found = replace(found, interrupts=await self.asked_by(state))
         return await self._reported(found, state.values)
 
     async def _reported(self, result: RunResult, values: Mapping[str, Any]) -> RunResult:
@@ -179,7 +185,8 @@ class Drive:
             return RunResult(self.thread_id, outcome, "interrupted", told)
         values = _begun(state)
         result = result_from(self.bound, values, state.interrupts, self.thread_id, time.time() - started)
-        result = replace(result, outcome=outcome, lingering=scope.threads.lingering())
+        asked = await self.asked_by(state)
+        result = replace(result, outcome=outcome, interrupts=asked, lingering=scope.threads.lingering())
         if not result.interrupts:
             result = replace(result, reason="interrupted", message=told)
         return _with_spending(result, values, scope)

@@ -21,6 +21,7 @@ from ..core.usage import Usage
 from ..nodes.asking import read_question
 from ..nodes.lingering import Lingering
 from .binding import Bound
+from .doubted import NOTHING_BEGUN, Begun, as_doubt
 from .root import RootPlace
 
 CHANNELS = ["output", "outcome", "ended", "messages", "steps", "bus", "state", "scopes", "turn", "delivered"]
@@ -126,10 +127,14 @@ def _whole(record: StepRecord, records: Sequence[StepRecord]) -> StepRecord:
     return replace(record, tool_calls=(*calls, *record.tool_calls)) if calls else record
 
 
-def questions_from(interrupts: Iterable[Any]) -> tuple[Question, ...]:
-    """LangGraph's interrupts as questions: by path, those of one reply in the order of its calls."""
-    read = [read_question(interrupt) for interrupt in interrupts]
-    return tuple(question for question, _ in sorted(read, key=_order))
+def questions_from(interrupts: Iterable[Any], begun: Begun = NOTHING_BEGUN) -> tuple[Question, ...]:
+    """LangGraph's interrupts as questions: by path, those of one reply in the order of its calls.
+
+    `begun` are calls that were approved and began: of those is asked what became of them, if that.
+    """
+    read = sorted((read_question(interrupt) for interrupt in interrupts), key=_order)
+    left = (as_doubt(question, place, begun) for question, place in read)
+    return tuple(question for question in left if question is not None)
 
 
 def _order(read: tuple[Question, int]) -> tuple[str, int]:

@@ -12,7 +12,6 @@ from ..core.records import StepRecord
 from .drive import Drive
 from .flow import Flow
 from .kept import check_values
-from .result import questions_from
 from .rewind import UNDONE, check_definition
 
 
@@ -73,7 +72,7 @@ async def resume_plan(drive: Drive) -> ResumePlan:
         tuple(dict.fromkeys(reused)),
         tuple(dict.fromkeys([*failed, *begun])),
         tuple(InDoubt(call["path"], call["tool"], call["args"], call["effect"]) for call in calls),
-        questions_from(state.interrupts),
+        await drive.asked_by(state),
         tuple(_incompatible(drive, state)),
     )
 

@@ -15,12 +15,11 @@ from ..core.paths import definition_key
 from ..core.ports import Question
 from ..core.state import SharedState
 from ..nodes.approvals import check_answer
-from ..nodes.journal import HAPPENED
+from ..nodes.doubt import HAPPENED, IN_DOUBT, marked
 from ..nodes.tools import as_tool
 from .binding import Bound
 from .drive import Drive
 from .kept import check_state, check_values
-from .result import questions_from
 from .rewind import check_definition, rewound
 from .root import ENTER
 
@@ -77,7 +76,7 @@ async def check_new_turn(drive: Drive, *, abandon: bool) -> None:
     What the last turn finished, but lost the checkpoint after, is kept: new input would drop it.
     """
     state = await drive.state()
-    questions = questions_from(state.interrupts)
+    questions = await drive.asked_by(state)
     if questions and not abandon:
         raise ThreadPaused(drive.thread_id, questions)
     check_state(drive.bound, state.values)
@@ -95,7 +94,7 @@ async def continuation(drive: Drive, answers: Any) -> Any:
         raise NothingToResume(f"thread {drive.thread_id!r} has not run anything yet")
     check_values(drive.bound, state)
     check_definition(drive.bound, drive.thread_id, state)
-    questions = questions_from(state.interrupts)
+    questions = await drive.asked_by(state)
     if questions:
         return Command(resume=_answers(drive, questions, answers))
     if state.tasks:  # not `next`: a step that is done, but lost the checkpoint after it, is not in there
@@ -117,7 +116,7 @@ def _answers(drive: Drive, questions: Sequence[Question], answers: Any) -> dict[
             raise PlaitError(
                 f"thread {thread_id!r}: the answer to {key} ({known[key].path}) was refused: {error}"
             ) from error
-    return given
+    return {key: marked(answer) if known[key].kind == IN_DOUBT else answer for key, answer in given.items()}
 
 
 def _by_id(thread_id: str, known: Mapping[str, Question], answers: Any) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from .asking import Asker
 from .calls import Call
 from .decide import answer
 from .declared import APPROVAL
-from .journal import HAPPENED, RUN_AGAIN, SKIP
+from .doubt import HAPPENED, RUN_AGAIN, SKIP
 from .tools import UnitTool
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 DECISION = "plait_decision"
 """Where a tool message keeps what a person decided of its call, until the unit ends."""
+
+DECIDED, ASKED = "decided", "asked"
+"""What the journal notes of a call that a person approved: the decision, and the arguments it was about."""
 
 CONFIG = {"allow_ignore": True, "allow_respond": True, "allow_edit": True, "allow_accept": True}
 
@@ -67,17 +70,27 @@ class Decision:
 
 
 async def approved(
-    run: Callable[[Call, UnitTool], Awaitable[CallResult]], call: Call, tool: UnitTool, why: str, asker: Asker
+    run: Callable[[Call, UnitTool, Mapping[str, Any]], Awaitable[CallResult]],
+    call: Call,
+    tool: UnitTool,
+    why: str,
+    asker: Asker,
+    begun: Mapping[str, Any] | None,
 ) -> CallResult | ToolMessage:
     """What comes of a call that needs approval: its result, or the message that answers it instead.
 
-    Pauses before anything of the tool runs; `why` is what the person is told.
+    Pauses before anything of the tool runs; `why` is what the person is told. Once it has `begun`, there is
+    nothing left to decide: what had been decided then holds.
     """
-    decision = decided(tool.tool, _asked(call, tool), why, asker)
+    asked = _asked(call, tool)
+    if begun is not None and DECIDED in begun:
+        decision = Decision(**begun[DECIDED])
+    else:
+        decision = decided(tool.tool, asked, why, asker)
     if not decision.runs:
         return _noted(_answered(call, tool, decision), decision)
     changed = call if decision.args is None else replace(call, args=dict(decision.args))
-    result = await run(changed, tool)
+    result = await run(changed, tool, {DECIDED: decision.to_plain(), ASKED: asked})
     message = result.message if decision.args is None else _told(result.message, decision)
     return replace(result, message=_noted(message, decision))
 

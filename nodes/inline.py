@@ -71,7 +71,9 @@ class Round:
         riders = self.journal.riders
         if self.is_done:
             own = {key: entry for key, entry in riders.items() if key.startswith(f"{self.key}#")}
-            riders.update((key, replace(entry, result=None)) for key, entry in own.items())
+            riders.update(
+                (key, replace(entry, result=_without_call(entry.result))) for key, entry in own.items()
+            )
         await self.journal.write({self.key: self.entry})
 
     def keep_with_next(self) -> None:
@@ -149,6 +151,11 @@ class InlineCalls(Calls):
 def made(held: Round, journal: CallJournal | None, *given: Any) -> InlineCalls:
     """Runs the calls of `held`, whose results `journal` keeps."""
     return InlineCalls(*given).at(held, journal)
+
+
+def _without_call(held: Any) -> Plain | None:
+    """What an entry holds beside the call's result."""
+    return {name: value for name, value in (held or {}).items() if name != "call"} or None
 
 
 def _plain(result: Any) -> Plain:

@@ -29,9 +29,10 @@ from .callrecords import answer_from_plain, answer_to_plain, is_kept
 from .calls import Call
 from .content import NO_OUTPUT, cap, clean_content, clean_text, to_content
 from .decide import answer
+from .doubt import SKIPPED, Settled
 from .frame import Frame
 from .history import message_text
-from .journal import SKIPPED, CallJournal, Settled
+from .journal import CallJournal, Page
 from .prepared import is_control
 from .toolforms import ToolFailed
 from .tools import CallScope, ToolRuntime, UnitTool
@@ -135,7 +136,9 @@ class Caller:
         if not why:
             return await self._once(call, tool)
         asker = self._asker(call, "approval")
-        came = await approved(self._once, call, tool, why, asker)
+        page = self._page(call, tool)
+        begun = await page.begun() if page is not None else None
+        came = await approved(self._once, call, tool, why, asker, begun)
         result = came if isinstance(came, CallResult) else CallResult(came)
         return replace(result, bus=(*asker.said, *result.bus))
 
@@ -143,11 +146,14 @@ class Caller:
         name = f"{call.id}:{what}"
         return Asker.of(self.frame.snapshot, self.frame.run.publish, self.ordinal + 1, name)
 
-    async def _once(self, call: Call, tool: UnitTool) -> CallResult:
-        """What the call came to, which the journal may know already."""
-        page = None
-        if self.journal is not None:
-            page = self.journal.page(self.ordinal, tool, call.args, self.frame.default_effect)
+    def _page(self, call: Call, tool: UnitTool) -> Page | None:
+        if self.journal is None:
+            return None
+        return self.journal.page(self.ordinal, tool, call.args, self.frame.default_effect)
+
+    async def _once(self, call: Call, tool: UnitTool, about: Mapping[str, Any] | None = None) -> CallResult:
+        """What the call came to, which the journal may know already; `about` it is noted there."""
+        page = self._page(call, tool)
         if page is None:
             return await self._guarded(call, tool)
 
@@ -160,6 +166,7 @@ class Caller:
             return self._result(call, tool, self._tool_runtime(call, tool), found.value).to_plain()
 
         place = {"path": self.frame.snapshot.path, "place": self.ordinal + 1}
+        page = replace(page, about=dict(about or {}))
         return CallResult.from_plain(await page.once(run, settle, place), self.frame.snapshot.schema.types)
 
     async def _guarded(self, call: Call, tool: UnitTool) -> CallResult:

@@ -7,7 +7,6 @@ asked (`probe`), or a person is (`unsafe`). A call that is done gives what it ga
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 import warnings
 from collections.abc import Awaitable, Callable, Mapping
@@ -35,15 +34,12 @@ from langgraph.types import interrupt
 from ..core.errors import DurabilityWarning, RunError
 from ..core.ports import Journal, JournalEntry, JournalState, Live
 from .declared import PROBE, Effect, effect_of
+from .doubt import HAPPENED, IN_DOUBT, SKIP, Settled, answers_so_far, doubt_of, probed, word_on
 from .store_journal import StoreJournal
 from .tools import UnitTool
 
 KEPT: tuple[Effect, ...] = ("probe", "unsafe")
 """The effects whose calls are written down; the others may simply run again."""
-
-IN_DOUBT = "in-doubt"
-RUN_AGAIN, SKIP, HAPPENED = "run_again", "skip", "happened"
-SKIPPED = "not run again: it is not known whether it happened, and it was decided to go on without it"
 
 NOT_SYNC = (
     "tool {!r} has an effect that may not happen twice, and the graph runs without durability='sync': after "
@@ -158,16 +154,8 @@ class CallJournal:
 
 
 @dataclass(frozen=True)
-class Settled:
-    """What is known of a call that was under way: what it gave, or that it is left out."""
-
-    value: Any = None
-    skipped: bool = False
-
-
-@dataclass(frozen=True)
 class Page:
-    """One call in the journal."""
+    """One call in the journal. `about` is what else is noted of it, such as what a person decided."""
 
     journal: CallJournal
     key: str
@@ -175,6 +163,15 @@ class Page:
     tool: UnitTool
     args: Plain
     effect: Effect
+    about: Plain = field(default_factory=dict)
+
+    async def begun(self) -> Plain | None:
+        """What was noted of the call that began at this place, whatever its arguments; None when none has,
+        or only to ask."""
+        entry = await self._entry_of_round()
+        held = (entry.result or {}) if entry is not None else {}
+        is_paused = entry is not None and entry.state == "paused" and not held.get("doubted")
+        return None if entry is None or is_paused else held
 
     async def once(
         self,
@@ -189,32 +186,39 @@ class Page:
         in `order` calls whose questions are told apart by their order look one after the other.
         """
         async with order or nullcontext():
-            known, doubted = await self._known(settle, place)
-        return known if known is not None else await self._run(run, str(place.get("path", "")), doubted)
+            known, doubt = await self._known(settle, place)
+        return known if known is not None else await self._run(run, place, doubt)
 
-    async def _known(self, settle: Callable[[Settled], Plain], place: Plain) -> tuple[Plain | None, bool]:
-        """The result that need not be made, and whether a person had to be asked."""
+    async def _known(self, settle: Callable[[Settled], Plain], place: Plain) -> tuple[Plain | None, Plain]:
+        """The result that need not be made, and what is noted of a person's having been asked."""
         entry = await self._read()
         if entry is None:
-            return None, False
-        doubted = bool((entry.result or {}).get("doubted"))
+            return None, {}
+        held = entry.result or {}
+        doubt = {name: held[name] for name in ("doubted", "answers") if held.get(name)}
         if entry.state == "done":
-            if doubted and self.journal.shares_questions:
+            if doubt and self.journal.shares_questions:
                 interrupt(self._question("started", place))  # has its answer; the next question is another
-            return entry.result["call"], doubted
-        if doubted or entry.state in ("started", "cancelled"):
-            found, doubted = await self._found_out(entry.state, place)
+            return held["call"], doubt
+        if doubt or entry.state in ("started", "cancelled"):
+            found, doubt = await self._found_out(entry, held, place)
             if found is not None:
-                return await self._done(settle(found), doubted), doubted
-        return None, doubted
+                return await self._done(settle(found), place, doubt), doubt
+        return None, doubt
 
-    def _note(self, path: str, doubted: bool) -> Plain:
+    def _note(self, place: Plain, doubt: Plain) -> Plain:
         """What is written of a call while it is not done."""
-        told = {"tool": self.tool.name, "args": self.args, "effect": self.effect, "path": path}
-        return {**told, **({"doubted": True} if doubted else {})}
+        return {
+            "tool": self.tool.name,
+            "args": self.args,
+            "effect": self.effect,
+            **place,
+            **self.about,
+            **doubt,
+        }
 
-    async def _run(self, run: Callable[[], Awaitable[Plain]], path: str, doubted: bool) -> Plain:
-        note = self._note(path, doubted)
+    async def _run(self, run: Callable[[], Awaitable[Plain]], place: Plain, doubt: Plain) -> Plain:
+        note = self._note(place, doubt)
         await self._write("started", note)
         try:
             result = await run()
@@ -227,60 +231,63 @@ class Page:
             raise
         if result.pop("unsettled", False):
             return result  # its thread still runs, so what it does is not known
-        return await self._done({**result, **({"rerun": True} if doubted else {})}, doubted)
+        return await self._done({**result, **({"rerun": True} if doubt else {})}, place, doubt)
 
-    async def _done(self, result: Plain, doubted: bool) -> Plain:
-        done = self._entry("done", {"call": result, **({"doubted": True} if doubted else {})})
+    async def _done(self, result: Plain, place: Plain, doubt: Plain) -> Plain:
+        told = self._note(place, doubt) if self.about else doubt
+        done = self._entry("done", {"call": result, **told})
         await self.journal.write_soon({self.key: done})
         return result
 
-    async def _found_out(self, state: JournalState, place: Plain) -> tuple[Settled | None, bool]:
-        """What became of a call that was under way, and whether a person was asked; None is to run it."""
-        probe = (self.tool.tool.metadata or {}).get(PROBE)
+    async def _found_out(
+        self, entry: JournalEntry, held: Plain, place: Plain
+    ) -> tuple[Settled | None, Plain]:
+        """What became of a call that was under way, and what is noted of a person's having been asked;
+        None is to run it."""
+        probe, failed = (self.tool.tool.metadata or {}).get(PROBE), ""
         if probe is not None:
             try:
-                value = await _called(probe, self.args)
-            except Exception:  # the tool cannot tell, so a person is asked
-                value = self._asked(state, place)
+                value = await probed(probe, self.args)
+            except Exception as error:  # the tool cannot tell, so a person is asked
+                failed = f" (its probe raised {type(error).__name__}: {error})"
             else:
-                return (None if value is None else Settled(value)), False
-        else:
-            value = self._asked(state, place)
+                return (None if value is None else Settled(value)), {}
+        answers = await self._answers_before(entry, held)
+        value = word_on(self._question(entry.state, place, failed), answers)
+        doubt = {"doubted": True, "answers": answers}
         if value == SKIP:
-            return Settled(skipped=True), True
-        if isinstance(value, Mapping) and HAPPENED in value:
-            return Settled(value[HAPPENED]), True
-        return None, True
+            return Settled(skipped=True), doubt
+        if isinstance(value, Mapping):
+            return Settled(value[HAPPENED]), doubt
+        return None, doubt
 
-    def _asked(self, state: JournalState, place: Plain) -> Any:
-        """A person's word on what became of the call. Answers that the call's own questions got before the
-        crash come first; they are no word on that."""
-        question = self._question(state, place)
-        while not is_verdict(value := interrupt(question)):
-            continue
-        return value
+    async def _answers_before(self, entry: JournalEntry, held: Plain) -> int:
+        """How many answers the call's task had when the doubt was first met: those are no word on it."""
+        is_asked = held.get("asking") or entry.state not in ("started", "cancelled")
+        if is_asked or self.journal.shares_questions:
+            return int(held.get("answers", 0))
+        answers = answers_so_far()
+        if answers:
+            await self._write(entry.state, {**held, "asking": True, "answers": answers})
+        return answers
 
-    def _question(self, state: JournalState, place: Plain) -> Plain:
-        told = "was cancelled while it ran" if state == "cancelled" else "was under way when the run stopped"
-        asked = {
-            "tool": self.tool.name,
-            "args": self.args,
-            "state": state,
-            "message": f"{self.tool.name} {told}; it is not known whether it happened",
-            "answers": [RUN_AGAIN, SKIP, {HAPPENED: "what it gave"}],
-        }
-        return {**place, "type": IN_DOUBT, "question": asked}
+    def _question(self, state: JournalState, place: Plain, failed: str = "") -> Plain:
+        return {**place, "type": IN_DOUBT, "question": doubt_of(self.tool.name, self.args, state, failed)}
 
     async def _read(self) -> JournalEntry | None:
+        entry = await self._entry_of_round()
+        if entry is not None and entry.digest != self.digest:
+            told = f"the journal holds another call than {self.tool.name} at this place; start a new turn"
+            raise RunError(told, reason="store")
+        return entry
+
+    async def _entry_of_round(self) -> JournalEntry | None:
         if not self.journal.resuming:
             return None  # nothing can be held under a namespace that is new
         found = await self.journal.journal.read(self.journal.thread_id, [self.key])
         entry = found.get(self.key)
         if entry is not None and self.journal.rounds and not is_of_round(entry, self.journal.namespace):
             return None
-        if entry is not None and entry.digest != self.digest:
-            told = f"the journal holds another call than {self.tool.name} at this place; start a new turn"
-            raise RunError(told, reason="store")
         return entry
 
     async def _write(self, state: JournalState, result: Any = None) -> None:
@@ -288,11 +295,6 @@ class Page:
 
     def _entry(self, state: JournalState, result: Any) -> JournalEntry:
         return JournalEntry(state, self.digest, result)
-
-
-def is_verdict(answer: Any) -> bool:
-    """Whether an answer says what became of a call in doubt."""
-    return answer in (RUN_AGAIN, SKIP) or (isinstance(answer, Mapping) and HAPPENED in answer)
 
 
 async def of_round(journal: Journal, thread_id: str, namespace: str, count: int) -> list[JournalEntry]:
@@ -311,10 +313,3 @@ def digest(name: str, args: Mapping[str, Any]) -> str:
     """What ties an entry to its tool and arguments."""
     told = json.dumps([name, args], sort_keys=True, ensure_ascii=False, default=repr)
     return sha256(told.encode("utf-8", "replace")).hexdigest()[:32]
-
-
-async def _called(probe: Callable[..., Any], args: Plain) -> Any:
-    if inspect.iscoroutinefunction(probe):
-        return await probe(**args)
-    found = await asyncio.to_thread(probe, **args)
-    return await found if inspect.isawaitable(found) else found

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..nodes.journal import HAPPENED, IN_DOUBT, RUN_AGAIN
+from ..nodes.doubt import HAPPENED, IN_DOUBT, RUN_AGAIN
 from .effects import Happened, read_effects
 from .life import Life
 from .seen import Seen

@@ -94,12 +94,48 @@ def test_the_plan_of_a_resume_tells_what_is_in_doubt(step: Any, effect: str) -> 
 
 
 @pytest.mark.parametrize("granularity", ["round", "unit"])
+@pytest.mark.parametrize("name", ["Mei", "skip"])
 def test_an_answer_to_the_calls_own_question_is_no_word_on_its_doubt(
-    program: Any, tmp_path: Path, granularity: str
+    program: Any, tmp_path: Path, granularity: str, name: str
 ) -> None:
+    answer, effects = f'"{name}"', f"10 to {name}\n"
     assert program("asking", tmp_path, granularity, "null")["kinds"] == ["question"]
-    assert program("asking", tmp_path, granularity, '"Mei"') == {"killed": True}
-    again = program("asking", tmp_path, granularity, '"Mei"')
-    assert again == {"outcome": "paused", "kinds": ["in-doubt"], "effects": "10 to Mei\n"}
-    told = program("asking", tmp_path, granularity, '{"happened": "paid Mei"}')
-    assert told == {"outcome": "done", "kinds": [], "effects": "10 to Mei\n"}
+    assert program("asking", tmp_path, granularity, answer) == {"killed": True}
+    again = program("asking", tmp_path, granularity, answer)
+    assert again == {"outcome": "paused", "kinds": ["in-doubt"], "effects": effects}
+    told = program("asking", tmp_path, granularity, '{"happened": "paid"}')
+    assert told == {"outcome": "done", "kinds": [], "effects": effects}
+
+
+APPROVALS = {
+    ("approve", "skip"): (["pay 10"], "not run again", "accept"),
+    ("edit", "run_again"): (["pay 7", "pay 7"], "paid 7", "edit"),
+    ("edit", "happened"): (["pay 7"], "it was paid", "edit"),
+}
+
+
+@pytest.mark.parametrize("granularity", ["round", "unit"])
+@pytest.mark.parametrize("answers", APPROVALS, ids="-".join)
+def test_what_was_approved_and_began_is_not_approved_again(
+    program: Any, tmp_path: Path, lasting_url: str, granularity: str, answers: tuple[str, str]
+) -> None:
+    effects, output, decided = APPROVALS[answers]
+    approval, word = answers
+    assert program("approved", tmp_path, lasting_url, granularity)["kinds"] == ["approval"]
+    assert program("approved", tmp_path, lasting_url, granularity, approval) == {"killed": True}
+    refused = program("approved", tmp_path, lasting_url, granularity, "reject")
+    assert "does not say what became of the call" in refused["refused"]
+    told = program("approved", tmp_path, lasting_url, granularity, word)
+    assert (told["outcome"], told["effects"], told["decided"]) == ("done", effects, decided)
+    assert output in told["said"]
+
+
+@pytest.mark.parametrize("granularity", ["round", "unit"])
+def test_what_was_approved_and_ended_is_not_asked_about(
+    program: Any, tmp_path: Path, lasting_url: str, granularity: str
+) -> None:
+    assert program("approved", tmp_path, lasting_url, granularity)["kinds"] == ["approval"]
+    assert program("approved", tmp_path, lasting_url, granularity, "edit", "later") == {"killed": True}
+    told = program("approved", tmp_path, lasting_url, granularity, "nothing")
+    assert (told["outcome"], told["effects"]) == ("done", ["pay 7"])
+    assert "paid 7" in told["said"]
