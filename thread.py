@@ -59,15 +59,15 @@ class Thread(Generic[Out]):
 
     async def fork(
         self,
-        at: str | int | None = None,
+        at: ThreadPoint | str | int | None = None,
         *,
         state: Mapping[str, Any] | None = None,
         thread_id: str | None = None,
     ) -> Thread[Out]:
         """Another thread that stands where this one stood, and leaves this one as it is.
 
-        `at` is a point's id, a part's path (just before it last ran), or a turn's number (its end); the
-        newest point unless given. `state` are shared keys that are different there. `resume` or `run`
+        `at` is a point of `history` or its id, a part's path (just before it last ran), or a turn's number
+        (its end); the newest point unless given. `state` are shared keys that are different there. `resume` or `run`
         goes on from it. Raises PlaitError when there is no such point, or the new thread exists.
         """
         made = Thread(self._workflow, thread_id or str(uuid4()))

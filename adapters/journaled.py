@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
 from contextvars import copy_context
@@ -28,6 +28,7 @@ from .journals import postgres_journal, sqlite_journal
 from .stores import sqlite_path
 
 Turn = AbstractAsyncContextManager[Any]
+MARK = "__plait_journaled__"
 
 
 def journaled(
@@ -43,11 +44,20 @@ def journaled(
 
     `journal` is `"sqlite:///FILE"`, `"postgresql://…"` or a Journal; without one the journal is in the
     graph's store. The graph needs a checkpointer, and `durability="sync"` to lose nothing else.
-    Raises DefinitionError for a journal that cannot be, and PlaitError at the first call without any.
+    Raises DefinitionError for a journal or tools that cannot be, and PlaitError at the first call where
+    there is no journal.
     """
     kept, order = _journal(journal), _Order()
+    if isinstance(tools, BaseTool) or not isinstance(tools, Iterable):
+        raise DefinitionError(f"journaled() takes a list of tools; give journaled([{_name(tools)}])")
     made = [as_tool(tool) for tool in tools]
+    if twice := [tool.name for tool in made if hasattr(tool, MARK)]:
+        raise DefinitionError(f"{', '.join(twice)}: journaled already; one journal is enough")
     return [_journaled(tool, kept, order, default_effect) for tool in made]
+
+
+def _name(given: Any) -> str:
+    return str(getattr(given, "name", None) or getattr(given, "__name__", None) or repr(given))
 
 
 def _journal(given: str | Journal | None) -> Journal | None:
@@ -139,7 +149,7 @@ def _journaled(tool: BaseTool, journal: Journal | None, order: _Order, default: 
             turn.give_up()
 
     changed = copy(tool)
-    methods = {"ainvoke": ainvoke, "invoke": invoke}
+    methods = {"ainvoke": ainvoke, "invoke": invoke, MARK: True}
     object.__setattr__(changed, "__class__", type(f"Journaled{type(tool).__name__}", (type(tool),), methods))
     return changed
 

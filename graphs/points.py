@@ -107,10 +107,14 @@ def seen_at(drive: Drive, values: Mapping[str, Any]) -> Snapshot:
         return context.run(place.snapshot, values, drive.context)
 
 
-def chosen(points: Sequence[ThreadPoint], at: str | int | None, thread_id: str) -> ThreadPoint:
-    """The point that `at` names: a checkpoint's id, the number of a turn (its end), or the path of a part
-    (just before it ran for the last time); None is the newest. Raises PlaitError when there is none."""
+def chosen(
+    points: Sequence[ThreadPoint], at: ThreadPoint | str | int | None, thread_id: str
+) -> ThreadPoint:
+    """The point that `at` is or names: a checkpoint's id, the number of a turn (its end), or the path of a
+    part (just before it ran for the last time); None is the newest. Raises PlaitError when there is none."""
     named: Iterable[ThreadPoint]
+    if isinstance(at, ThreadPoint):
+        at = at.id
     if at is None:
         named = points
     elif isinstance(at, int):

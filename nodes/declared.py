@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal, get_args, overload
 
 from langchain_core.tools import BaseTool
 
@@ -24,6 +25,29 @@ call's arguments says."""
 EFFECT, PROBE, APPROVAL = "plait_effect", "plait_probe", "plait_approval"
 
 
+Declare = Callable[[Callable[..., Any]], BaseTool]
+
+
+@overload
+def tool(
+    given: None = None,
+    /,
+    *,
+    effect: Effect | None = ...,
+    probe: Probe | None = ...,
+    approval: Approval = ...,
+    **options: Any,
+) -> Declare: ...
+@overload
+def tool(
+    given: Callable[..., Any] | BaseTool,
+    /,
+    *,
+    effect: Effect | None = ...,
+    probe: Probe | None = ...,
+    approval: Approval = ...,
+    **options: Any,
+) -> BaseTool: ...
 def tool(
     given: Any = None,
     /,
@@ -47,7 +71,7 @@ def tool(
     a call that was under way in a crash is never run again without asking. With `approval` (yes, why, or a
     function of the arguments that says so) the run pauses before each call until a person has decided on
     it: `approve()`, `edit(args)`, `reject(why)`, `respond(text)`. Other options go to LangChain's `tool`.
-    Raises DefinitionError for an effect that there is not.
+    Raises DefinitionError for an effect that there is not, and a probe that takes other arguments.
     """
     effect = effect or ("probe" if probe is not None else None)
     if effect not in (None, *get_args(Effect)):
@@ -59,6 +83,8 @@ def tool(
         from .tools import as_tool
 
         made = function if isinstance(function, BaseTool) else _made(function, options, as_tool)
+        if probe is not None:
+            _check_probe(made, probe)
         told = {EFFECT: effect, PROBE: probe, APPROVAL: approval or None}
         known = {name: value for name, value in told.items() if value is not None}
         declared = made.model_copy(update={"metadata": {**(made.metadata or {}), **known}})
@@ -69,6 +95,19 @@ def tool(
         return gated(declared)
 
     return declare if given is None else declare(given)
+
+
+def _check_probe(made: BaseTool, probe: Probe) -> None:
+    """Raise DefinitionError for a probe that does not take the arguments of the tool's calls."""
+    schema: Any = made.tool_call_schema
+    named = schema.get("properties", {}) if isinstance(schema, dict) else schema.model_fields
+    try:
+        inspect.signature(probe).bind(**dict.fromkeys(named))
+    except TypeError as error:
+        told = f"the probe of {made.name} must take its arguments ({', '.join(named) or 'none'}): {error}"
+        raise DefinitionError(told) from error
+    except ValueError:  # a builtin without a signature
+        return
 
 
 def _made(function: Any, options: dict[str, Any], as_tool: Callable[[Any], BaseTool]) -> BaseTool:

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
 from langgraph.types import Command
 
@@ -170,12 +171,14 @@ Given = Workflow | Pregel[Any, Any, Any, Any] | Callable[[Path], Any]
 
 def subject_of(given: Given, folder: Path, context: Any, durability: Durability) -> Subject:
     """`given`, or what it makes for a folder, ready to live there. Raises DefinitionError."""
-    made = given if isinstance(given, Workflow | Pregel) else given(folder)
+    made = given(folder) if callable(given) and not isinstance(given, Workflow | Pregel) else given
     subject: Subject
     if isinstance(made, Workflow):
         subject = WorkflowSubject(made, context)
     elif isinstance(made, Pregel):
         subject = GraphSubject(made, context, durability)
+    elif isinstance(made, StateGraph):
+        raise DefinitionError("the graph is not compiled; give graph.compile()")
     else:
         told = f"{type(made).__name__} cannot be swept; give a Workflow, a compiled graph, or a function"
         raise DefinitionError(f"{told} that makes one for a folder")

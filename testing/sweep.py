@@ -45,6 +45,7 @@ def crash_sweep(
     processes: int = 2,
     timeout_s: float = 60.0,
     durability: Durability = "sync",
+    may_fail: bool = False,
 ) -> CrashReport:
     """Kill a run at every boundary, go on with it in a new process, and compare the ends.
 
@@ -58,7 +59,7 @@ def crash_sweep(
     answered. `every=10` tries each tenth boundary. `durability` is for graphs; workflows have their own.
 
     Runs in forks of this process, which must have no other threads at work. Raises SweepError when two
-    unbroken runs differ.
+    unbroken runs differ, or fail, unless they `may_fail`; DefinitionError for what cannot be swept.
 
     >>> from plait import Workflow, WorkflowUnit
     >>> from plait.testing import ScriptedModel, call, crash_sweep
@@ -71,7 +72,8 @@ def crash_sweep(
     folder = Path(tempfile.mkdtemp(prefix="plait-sweep-", dir=DURABLE if Path(DURABLE).is_dir() else None))
     try:
         client = Client(tasks_of(task, tasks), answer, in_doubt)
-        return _Sweep(given, client, context, durability, timeout_s).report(folder, every, processes)
+        sweep = _Sweep(given, client, context, durability, timeout_s, may_fail)
+        return sweep.report(folder, every, processes)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -104,6 +106,7 @@ class _Sweep:
     context: Any
     durability: Durability
     timeout_s: float
+    may_fail: bool = False
 
     def report(self, folder: Path, every: int, processes: int) -> CrashReport:
         """Sweep in `folder`, several boundaries at a time."""
@@ -122,6 +125,10 @@ class _Sweep:
         if differs:
             told = "two unbroken runs differ, so nothing can be said about broken ones: "
             raise SweepError(f"{told}{differs}")
+        failed = [turn for turn in first.seen if turn["outcome"] == "failed"]
+        if failed and not self.may_fail:
+            told = "the unbroken run fails, so a sweep would say nothing of what it should do"
+            raise SweepError(f"{told}: {failed[0]['message']} (may_fail=True sweeps it all the same)")
         return first
 
     def _whole(self, subject: Subject, folder: Path) -> _Whole:

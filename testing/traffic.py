@@ -186,11 +186,17 @@ class _Reader:
 def read_traffic(path: Path) -> list[Exchange]:
     """The calls in a file. Raises RecordingError, naming the line, for what cannot be read."""
     reader = _Reader(path)
-    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecordingError(f"{path} cannot be read: {error}; record a run into it first") from error
+    for number, text in enumerate(lines, start=1):
         try:
             if text.strip():
                 reader.take(number, text)
         except (ValueError, KeyError, TypeError) as error:
             told = f"{path}, line {number} cannot be read: {type(error).__name__}: {error}"
             raise RecordingError(f"{told}; record the run again") from error
+    if not reader.found:
+        raise RecordingError(f"{path} holds no recorded call; record a run into it first")
     return reader.found

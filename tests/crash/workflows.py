@@ -87,7 +87,7 @@ class Case:
     context: Any = field(default_factory=Way)
 
     def sweep(self, **options: Any) -> CrashReport:
-        return crash_sweep(self.workflow, self.task, context=self.context, **options)
+        return crash_sweep(self.workflow, self.task, context=self.context, may_fail=True, **options)
 
 
 def generated(kind: str, seed: int = 0) -> Case:

@@ -96,6 +96,9 @@ async def test_a_fork_goes_on_from_an_edited_state_and_leaves_the_old_thread(sav
     ]
     assert result.steps[0] == first.steps[0]
     assert [point.id for point in await workflow.thread("t").history()] == before
+    start = (await workflow.thread("t").history())[-1]
+    again = await workflow.thread("t").fork(start, thread_id="s")
+    assert [point.kind for point in await again.history()] == ["input"]
     assert (await workflow.thread("t").state())["colour"] == "red"
     assert RAN == ["paint", "paint"]
 

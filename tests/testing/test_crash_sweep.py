@@ -112,8 +112,16 @@ def test_a_run_that_fails_fails_alike_wherever_it_dies() -> None:
     def broken(snapshot: object) -> None:
         raise ValueError("broken")
 
-    report = crash_sweep(Workflow(step(broken)), "Go.", every=2)
+    report = crash_sweep(Workflow(step(broken)), "Go.", every=2, may_fail=True)
     assert report.is_safe, report
+
+
+def test_a_run_that_only_fails_says_nothing_of_crashes() -> None:
+    def broken(snapshot: object) -> None:
+        raise ValueError("broken")
+
+    with pytest.raises(SweepError, match="the unbroken run fails.*broken"):
+        crash_sweep(Workflow(step(broken)), "Go.", every=2)
 
 
 def test_what_is_made_for_a_folder_may_keep_files_there() -> None:
@@ -158,6 +166,7 @@ def test_a_run_that_hangs_is_ended() -> None:
         (mailing, {}, "give a task"),
         (mailing, {"task": "Go.", "tasks": ["Go."]}, "give a task"),
         (lambda: lambda folder: "nothing", {"task": "Go."}, "str cannot be swept"),
+        (lambda: StateGraph(dict), {"task": "Go."}, "the graph is not compiled"),
     ],
 )
 def test_what_cannot_be_swept_is_refused(given: Any, options: Any, told: str) -> None:

@@ -231,6 +231,15 @@ def test_a_file_that_is_no_recording_is_refused_with_its_line(tmp_path: Path) ->
         Replay(tmp_path / "run.jsonl")
 
 
+@pytest.mark.parametrize("text", [None, "", "\n"])
+def test_a_file_without_a_recording_is_refused(tmp_path: Path, text: str | None) -> None:
+    path = tmp_path / "nothing.jsonl"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(RecordingError, match="record a run into it first"):
+        Replay(path)
+
+
 def test_a_recording_is_whole_also_when_its_run_broke_off(tmp_path: Path) -> None:
     recording = Recording(tmp_path / "run.jsonl")
     workflow = Workflow(clerk(price, stock), model=recording.model(ScriptedModel(looks_up)))
