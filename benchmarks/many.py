@@ -5,10 +5,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from typing import Annotated, Any, TypedDict
+from uuid import uuid4
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Send
@@ -16,6 +18,7 @@ from langgraph.types import Send
 from plait import ParallelFlow, Workflow, WorkflowUnit
 
 from .double import Double, said
+from .floors import asking, plain_loop
 from .measure import Case, Granularity, told
 
 PROMPT = "Say what the number is."
@@ -68,6 +71,23 @@ def graph_by_hand(model: Double) -> Any:
         values = await graph.ainvoke({"messages": [HumanMessage(state["item"])]})
         return {"found": [values["messages"][-1].content]}
 
+    return sent_to(work)
+
+
+def bare(model: Double) -> Any:
+    """A `Send` to a function that does nothing but the call."""
+    ask = asking(model.bind_tools([look_up]), PROMPT)
+
+    async def work(state: Work, config: RunnableConfig) -> dict[str, Any]:
+        messages = await plain_loop(ask, {look_up.name: look_up}, state["item"], config)
+        return {"found": [messages[-1].content]}
+
+    return sent_to(work)
+
+
+def sent_to(work: Any) -> Any:
+    """A graph that sends each item to `work`."""
+
     async def fan(state: State) -> list[Send]:
         return [Send("work", {"item": item}) for item in state["items"]]
 
@@ -95,4 +115,12 @@ def many(count: int, repeats: int, granularity: Granularity = "round") -> Case:
 
     name = f"{count:,} parallel units{told(granularity)}: per unit"
     target = 1.6 if granularity == "round" else 0.5
-    return Case(name, by_hand, with_plait, target=target, per=count, repeats=repeats)
+    lowest, what = (bare(model), "a bare call") if granularity == "unit" else (graph, "by hand")
+    kept = lowest.copy({"checkpointer": InMemorySaver()})
+
+    async def at_least() -> Any:
+        config: Any = {"configurable": {"thread_id": str(uuid4())}}
+        return (await kept.ainvoke({"items": items}, config, durability="sync"))["found"]
+
+    more = {f"floor: {what}, a saver in memory": at_least}
+    return Case(name, by_hand, with_plait, target=target, per=count, repeats=repeats, more=more)

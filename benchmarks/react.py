@@ -18,6 +18,7 @@ from langgraph.prebuilt import ToolNode, ToolRuntime, tools_condition
 from plait import Workflow, WorkflowUnit
 
 from .double import Counting, Double, called, said
+from .floors import asking, bare_graph, plain_loop
 from .measure import Case, Granularity, Work, told
 
 PROMPT = "You look things up and add numbers, two tools at a time, until all is known."
@@ -103,9 +104,27 @@ def react(rounds: int, repeats: int, granularity: Granularity = "round") -> Case
         target=0.7 if granularity == "round" else 0.35,
         per=rounds,
         repeats=repeats,
-        more={"by hand, its edge a coroutine": by_hand(graph_by_hand(model, condition=condition))},
+        more={
+            "by hand, its edge a coroutine": by_hand(graph_by_hand(model, condition=condition)),
+            **_floor(model, by_hand, granularity),
+        },
         result=_told,
     )
+
+
+def _floor(model: Double, by_hand: Any, granularity: Granularity) -> dict[str, Work]:
+    """The calls alone, in the shape of the granularity."""
+    tools = {each.name: each for each in TOOLS}
+    ask = asking(model.bind_tools(TOOLS), PROMPT)
+    if granularity == "round":
+        return {"floor: bare calls, two supersteps a round": by_hand(bare_graph(ask, tools))}
+
+    async def loop() -> Any:
+        counting = Counting()
+        messages = await plain_loop(ask, tools, TASK, {"callbacks": [counting]})
+        return messages[-1].content, counting.counts, messages
+
+    return {"floor: bare calls in a plain loop": loop}
 
 
 def _told(result: Any) -> Any:

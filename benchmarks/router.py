@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
+from uuid import uuid4
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from pydantic import BaseModel
@@ -17,8 +19,10 @@ from plait import RouterFlow, Workflow, WorkflowUnit
 from plait.nodes.history import estimate_tokens
 
 from .double import Double, called
-from .measure import Case, Granularity, told
+from .floors import asking, bare_graph, plain_loop
+from .measure import Case, Granularity, Work, told
 
+SHAPES: Mapping[Granularity, str] = {"round": "graph", "unit": "node"}
 TASK = "Lunch, 32 yuan"
 DECIDE = "Decide what the message is."
 BOOK = "Book the expense with the tool, then say what was booked."
@@ -128,7 +132,54 @@ def router(repeats: int, runs: int = 20, granularity: Granularity = "round") -> 
 
     target = 1.7 if granularity == "round" else 0.8
     name = f"router of two units{told(granularity)}"
-    return Case(name, by_hand, with_plait, target=target, per=runs, repeats=repeats)
+    saved = f"floor: bare calls, a {SHAPES[granularity]} for each unit, a saver in memory"
+    more = {saved: at_least(floor(model, granularity), runs)}
+    return Case(name, by_hand, with_plait, target=target, per=runs, repeats=repeats, more=more)
+
+
+def at_least(graph: Any, runs: int) -> Work:
+    async def run() -> Any:
+        for _ in range(runs):
+            config: Any = {"configurable": {"thread_id": str(uuid4())}}
+            values = await graph.ainvoke({"messages": [HumanMessage(TASK)]}, config, durability="sync")
+        return Entry.model_validate(values["messages"][-1].tool_calls[0]["args"])
+
+    return run
+
+
+def floor(model: Double, granularity: Granularity) -> Any:
+    """Two nodes with a unit in each, which is a graph of its own or a plain loop, and nothing around them.
+    What may pause has to have a saver."""
+    tools = {save_entry.name: save_entry}
+    asks = {
+        "classify": asking(model.bind_tools([_named(Route)]), DECIDE),
+        "record": asking(model.bind_tools([save_entry, _named(Entry)]), BOOK),
+    }
+
+    def node(name: str) -> Any:
+        graph = bare_graph(asks[name], tools, FINISH) if granularity == "round" else None
+
+        async def run(state: State, config: RunnableConfig) -> dict[str, Any]:
+            if graph is not None:
+                messages = (await graph.ainvoke({"messages": [HumanMessage(TASK)]}))["messages"]
+            else:
+                messages = await plain_loop(asks[name], tools, TASK, config, FINISH)
+            return {"messages": messages[-1:]}
+
+        return run
+
+    async def chosen(state: State) -> str:
+        reply = state["messages"][-1]
+        assert isinstance(reply, AIMessage)
+        return str(reply.tool_calls[0]["args"]["route"])
+
+    builder: Any = StateGraph(State)
+    builder.add_node("classify", node("classify"))
+    builder.add_node("record", node("record"))
+    builder.add_edge(START, "classify")
+    builder.add_conditional_edges("classify", chosen, ["record"])
+    builder.add_edge("record", END)
+    return builder.compile(checkpointer=InMemorySaver())
 
 
 def prompt_tokens() -> Case:

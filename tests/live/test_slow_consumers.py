@@ -206,6 +206,7 @@ def test_subscribing_and_leaving_while_others_publish_is_safe() -> None:
         while not done.is_set():
             bus.publish(steering(1))
             bus.history()
+            time.sleep(0.001)  # whoever delivers could not end beside publishers that never rest
 
     threads = [threading.Thread(target=publish) for _ in range(3)]
     for thread in threads:
