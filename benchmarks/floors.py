@@ -42,7 +42,8 @@ async def answers(
 
     async def one(call: Any) -> BaseMessage:
         tool, args = tools[call["name"]], dict(call["args"])
-        if "runtime" in tool.get_input_schema().model_fields:
+        schema: Any = tool.get_input_schema()
+        if "runtime" in schema.model_fields:
             given: Any = {"messages": list(messages)}
             args["runtime"] = ToolRuntime(
                 state=given,

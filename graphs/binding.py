@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from ..core.codec import registry_of
 from ..core.errors import DefinitionError, Fault
+from ..core.paths import definition_key
 from ..core.ports import ModelResolver
 from ..core.roles import AdapterBinding
 from ..core.stateschema import StateSchema, state_schema
@@ -123,6 +124,11 @@ class Bound:
     @cached_property
     def hashes(self) -> Mapping[str, str]:
         return part_hashes(self.root)
+
+    def definition_of(self, part: Any, path: str) -> str:
+        """The hash of the part that runs at `path`; a step of a plan stands at no path of the definition."""
+        found = self.hashes.get(definition_key(path))
+        return found if found is not None else next(iter(part_hashes(part).values()))
 
     @cached_property
     def bundle(self) -> str:

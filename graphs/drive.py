@@ -20,6 +20,7 @@ from ..core.errors import PlaitError, RunError
 from ..core.outcome import Outcome
 from ..core.plain import delta_from
 from ..core.ports import EMPTY_PLANE, NO_LIVE, Emit, Live, Plane, Publish, Question, Recorder
+from ..core.records import StepRecord
 from ..core.state import SharedState
 from ..core.usage import Usage
 from ..nodes.frame import RunScope, current_run
@@ -28,6 +29,7 @@ from .binding import Bound
 from .brake import Brake
 from .compile import Graph
 from .doubted import calls_begun
+from .regions_done import done_in_regions
 from .result import CHANNELS, RunResult, questions_from, result_from, unsaved
 from .root import ENTER, EXIT, RootPlace, global_values
 
@@ -148,6 +150,10 @@ class Drive:
 
     async def questions(self) -> list[Question]:
         return list(await self.asked_by(await self.state()))
+
+    async def done_in_regions(self) -> tuple[StepRecord, ...]:
+        """What has finished in regions that have not."""
+        return await done_in_regions(self.bound, self.graph.checkpointer, self.thread_id)
 
     async def asked_by(self, state: Any) -> tuple[Question, ...]:
         """The open questions of a state of this thread."""

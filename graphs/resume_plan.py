@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,7 +61,8 @@ async def resume_plan(drive: Drive) -> ResumePlan:
     records = list(_records(state.values))
     failed = [r.path for r in records if r.kind != "flow" and r.status in UNDONE]
     reused = [r.path for r in records if r.kind != "flow" and r.status not in UNDONE]
-    reused += [r.path for r in _inner_records(state)]
+    done = await drive.done_in_regions() if state.tasks else ()
+    reused += [r.path for r in (*_inner_records(state), *done) if r.status not in (*UNDONE, "skipped")]
     begun = [path for path in _begun(drive.bound.root, state, "") if path not in failed]
     journal = drive.live.journal
     entries = await journal.entries(drive.thread_id) if journal is not None else {}
@@ -73,7 +74,7 @@ async def resume_plan(drive: Drive) -> ResumePlan:
         tuple(dict.fromkeys([*failed, *begun])),
         tuple(InDoubt(call["path"], call["tool"], call["args"], call["effect"]) for call in calls),
         await drive.asked_by(state),
-        tuple(_incompatible(drive, state)),
+        tuple(_incompatible(drive, state, done)),
     )
 
 
@@ -102,14 +103,14 @@ def _begun(flow: Any, state: Any, path: str) -> Iterator[str]:
             yield from inner or [place]
 
 
-def _incompatible(drive: Drive, state: Any) -> list[str]:
+def _incompatible(drive: Drive, state: Any, done: Sequence[StepRecord]) -> list[str]:
     told: list[str] = []
     try:
         check_values(drive.bound, state)
     except ClassChanged as error:
         told.append(str(error))
     try:
-        check_definition(drive.bound, drive.thread_id, state)
+        check_definition(drive.bound, drive.thread_id, state, done)
     except DefinitionChanged as error:
         told += [f"{path} is defined differently now" for path in error.paths]
     return told

@@ -49,25 +49,30 @@ def _is_inside(record: StepRecord, flows: Iterable[str]) -> bool:
     return any(path != record.path and is_below(record.path, path) for path in flows)
 
 
-def check_definition(bound: Bound, thread_id: str, state: Any) -> None:
+def check_definition(bound: Bound, thread_id: str, state: Any, done: Sequence[StepRecord] = ()) -> None:
     """Raise DefinitionChanged when a part that ran, or has begun, is defined differently now.
 
-    `state` is the thread's StateSnapshot with subgraphs. A part that failed may change: mending
-    it is a reason to resume.
+    `state` is the thread's StateSnapshot with subgraphs, `done` what has finished in regions that have
+    not. A part that failed may change: mending it is a reason to resume.
     """
     before: Mapping[str, str] = (state.values.get("turn") or {}).get("definition", {})
-    flow = bound.root
-    ran = dict.fromkeys([*_finished(state.values), *_begun(flow, state, "")])
+    flow, gone = bound.root, {*before.values()} - {*bound.hashes.values()}
+    records = [*_ran_well(state.values), *(record for record in done if _is_well(record))]
+    ran = dict.fromkeys([*(definition_key(r.path) for r in records), *_begun(flow, state, "")])
     changed = [path for path in ran if before.get(path) != bound.hashes.get(path)]
+    # a step of a plan stands at no path of the definition, but its executor does
+    changed += [r.path for r in records if definition_key(r.path) not in before and r.definition in gone]
     if changed:
         raise DefinitionChanged(thread_id, changed)
 
 
-def _finished(values: Any) -> Iterator[str]:
-    for plain in values.get("steps", ()) if isinstance(values, Mapping) else ():
-        record = StepRecord.from_plain(plain)
-        if record.kind != "flow" and record.status not in (*UNDONE, "skipped", "rewound"):
-            yield definition_key(record.path)
+def _is_well(record: StepRecord) -> bool:
+    return record.kind != "flow" and record.status not in (*UNDONE, "skipped", "rewound")
+
+
+def _ran_well(values: Any) -> Iterator[StepRecord]:
+    held = values.get("steps", ()) if isinstance(values, Mapping) else ()
+    return filter(_is_well, map(StepRecord.from_plain, held))
 
 
 def _begun(flow: Any, state: Any, path: str) -> Iterator[str]:
@@ -81,7 +86,7 @@ def _begun(flow: Any, state: Any, path: str) -> Iterator[str]:
             continue
         part, place = flow.parts[task.name], flow.place_of(task.name, path)
         if isinstance(part, Flow):
-            yield from _finished(inner.values)
+            yield from (definition_key(record.path) for record in _ran_well(inner.values))
             yield from _begun(part, inner, place)
         else:
             yield place

@@ -93,7 +93,8 @@ async def continuation(drive: Drive, answers: Any) -> Any:
     if not state.values.get("turn") and not state.tasks:
         raise NothingToResume(f"thread {drive.thread_id!r} has not run anything yet")
     check_values(drive.bound, state)
-    check_definition(drive.bound, drive.thread_id, state)
+    done = await drive.done_in_regions() if state.tasks else ()
+    check_definition(drive.bound, drive.thread_id, state, done)
     questions = await drive.asked_by(state)
     if questions:
         return Command(resume=_answers(drive, questions, answers))

@@ -9,8 +9,10 @@ from pydantic import BaseModel, create_model
 
 from plait import (
     ClassChanged,
+    DAGFlow,
     DefinitionChanged,
     LoopFlow,
+    Plan,
     RouterFlow,
     RunError,
     ToolRuntime,
@@ -167,3 +169,22 @@ async def test_a_class_that_is_gone_stops_the_resume_and_is_named() -> None:
     with pytest.raises((ClassChanged, DefinitionChanged), match=r"Old|a"):
         await Workflow(flow(made("New")), model=ScriptedModel(script), checkpointer=saver).resume("t", "yes")
     assert (await first.resume("t", "yes")).steps[0].output == first.bound.units["a"].output(x=1)
+
+
+def planned(first: Any, second: Any, saver: InMemorySaver) -> Workflow:
+    """A plan of two steps, whose paths are the plan's and not the definition's."""
+    steps = [
+        {"id": "one", "executor": "a", "task": "begin", "depends_on": []},
+        {"id": "two", "executor": "b", "task": "go on", "depends_on": ["one"]},
+    ]
+    told = {**script(PAUSING), "plan": [call("resolve", steps=steps)]}
+    flow = DAGFlow(WorkflowUnit("plan", output=Plan), [first, second])
+    return Workflow(flow, model=ScriptedModel(told), checkpointer=saver)
+
+
+async def test_a_step_of_a_plan_counts_as_its_executor() -> None:
+    saver = InMemorySaver()
+    assert (await planned(a, b, saver).run("go", thread_id="t")).outcome == "paused"
+    with pytest.raises(DefinitionChanged, match="one"):
+        await planned(a.with_(prompt="Do otherwise."), b, saver).resume("t", "yes")
+    assert (await planned(a, b, saver).resume("t", "yes")).outcome == "done"
