@@ -12,7 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from .adapters.encryption import cipher_of
 from .adapters.live import live_source, over_store
 from .adapters.source import Source
-from .adapters.stores import saver_for, saver_source, store_source
+from .adapters.stores import check_key, saver_for, saver_source, store_source
 from .core.errors import PlaitError
 from .core.ports import InboxItem, Live, Plane
 from .graphs.addressing import check_address
@@ -120,7 +120,8 @@ class Engine:
         check_address(self._bound.root, item.address)
         if not thread_id.strip():
             raise PlaitError("a thread_id must not be blank; a message belongs to one thread")
-        async with self._stores.use() as store, self._live.use() as live:
+        async with self._savers.use() as saver, self._stores.use() as store, self._live.use() as live:
+            await check_key(saver_for(saver, thread_id, None, self._cipher), thread_id)
             inbox = self._with_store(live, store).inbox
             assert inbox is not None
             await inbox.put(thread_id, item)

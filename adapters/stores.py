@@ -106,6 +106,12 @@ def saver_for(
     return served if lock is None else served.checked(partial(lock.check, thread_id))
 
 
+async def check_key(saver: Any, thread_id: str) -> None:
+    """Raise EncryptionMismatch when a thread that is there cannot be read with the saver's key."""
+    if isinstance(saver, GuardedSaver):
+        await saver.aget_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
+
+
 def sqlite_path(url: str) -> str | None:
     """`sqlite:///runs.db` is relative, `sqlite:////data/runs.db` absolute, as in SQLAlchemy."""
     return url.removeprefix("sqlite:///") or None if url.startswith("sqlite:///") else None

@@ -12,7 +12,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from langgraph.errors import GraphBubbleUp
 from langgraph.store.base import BaseStore
@@ -31,10 +31,12 @@ from ..core.stored import NOTHING
 from .content import clean_text
 from .execution import Execution
 from .frame import Frame
+from .meter import TimeIsUp, in_time
 from .slots import Lease
 from .tasks import call_task
 from .unit import WorkflowUnit
 
+T = TypeVar("T")
 Execute = Callable[[Frame], Awaitable[Execution]]
 GLOBAL_NAMESPACE = ("plait", "global")
 
@@ -98,12 +100,19 @@ class _Stages:
 
     def __init__(self, frame: Frame) -> None:
         self._trace = frame.run.plane.trace
+        self._meter = frame.meter
         self._snapshot = frame.snapshot
         self._types = frame.snapshot.schema.types
 
     async def passed(self, name: StageName) -> None:
         if self._trace is not None:
             self._trace(name)
+
+    async def _in_time(self, name: StageName, stage: Callable[[], Awaitable[T]]) -> T:
+        try:
+            return await in_time(self._meter, stage)
+        except TimeIsUp as error:
+            raise RunError(f"{name} did not end: {error}", reason="limit") from error
 
     async def before(self, name: StageName, stage: SnapshotStage | None, snapshot: Snapshot) -> Snapshot:
         """What the unit may see after the stage; an empty stage costs nothing."""
@@ -112,7 +121,7 @@ class _Stages:
             return snapshot
 
         async def run_stage(_: str) -> dict[str, Any]:
-            return changes_of(snapshot, await stage(snapshot))
+            return changes_of(snapshot, await self._in_time(name, lambda: stage(snapshot)))
 
         return changed(snapshot, await call_task(name, run_stage, name), self._types)
 
@@ -123,7 +132,7 @@ class _Stages:
             return delta
 
         async def run_stage(_: str) -> dict[str, Any]:
-            return update_from(await stage(self._snapshot, delta))
+            return update_from(await self._in_time(name, lambda: stage(self._snapshot, delta)))
 
         return delta_from(await call_task(name, run_stage, name), self._types)
 

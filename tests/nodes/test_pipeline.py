@@ -1,9 +1,11 @@
 """The one path of every unit: its stages, their order, and what a resume does not repeat."""
 
+import asyncio
+
 import pytest
 from pydantic import BaseModel
 
-from plait import Delta, RunError, SequentialFlow, Snapshot, ToolRuntime, Workflow, WorkflowUnit
+from plait import Delta, Limits, RunError, SequentialFlow, Snapshot, ToolRuntime, Workflow, WorkflowUnit
 from plait.core.ports import Plane
 from plait.testing import call
 
@@ -143,6 +145,18 @@ async def test_a_stage_that_refuses_fails_the_unit(name):
     assert error.reason == "rejected"
     assert error.path == "work"
     assert error.result.steps[0].status == "failed"
+
+
+@pytest.mark.parametrize("name", BEFORE)
+async def test_a_stage_that_hangs_is_stopped_by_the_limit(name):
+    async def hang(snapshot):
+        await asyncio.sleep(60)
+
+    limits = Limits(seconds=0.05)
+    workflow = Workflow(work, model=scripted([]), plane=Plane(**{name: hang}), limits=limits)
+    error = await failure(workflow)
+    assert (error.reason, error.path) == ("limit", "work")
+    assert "did not end" in str(error)
 
 
 async def test_the_writes_of_a_failed_unit_are_not_committed():
