@@ -147,9 +147,18 @@ def _mark(box: Box, x: float, y: float) -> Iterator[str]:
 
 
 def _path(way: Way, x: float, y: float) -> str:
-    points = [(px + x, py + y) for px, py in way.points]
+    points = _apart([(px + x, py + y) for px, py in way.points])
     course = _bowed(points) if way.curved else _cornered(points)
     return f'<path d="{course}" fill="none" {STROKES[way.line.style]}/>'
+
+
+def _apart(points: list[Point]) -> list[Point]:
+    """Without points that repeat the one before: a piece of no length would turn the arrow's head."""
+    kept = points[:1]
+    for point in points[1:]:
+        if abs(point[0] - kept[-1][0]) + abs(point[1] - kept[-1][1]) >= 0.5:
+            kept.append(point)
+    return kept
 
 
 def _bowed(points: list[Point]) -> str:

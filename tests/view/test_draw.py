@@ -220,6 +220,14 @@ def test_svg_styles_the_lines_that_differ() -> None:
     assert "planned" in classes(FLOWS["planned"].draw().svg)
 
 
+def test_the_last_piece_of_a_line_has_a_length_so_that_its_arrow_points_along_it() -> None:
+    courses = re.findall(r'<path d="(M[^"]*)"[^>]*marker-end', draw(code_review, format="svg"))
+    assert len(courses) > 10
+    for course in courses:
+        last, end = re.findall(r"-?[\d.]+,-?[\d.]+", course)[-2:]
+        assert last != end, course
+
+
 def test_the_code_review_shows_all_of_its_words() -> None:
     shown = texts(code_review.draw().svg)
     for word in (
