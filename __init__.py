@@ -68,7 +68,9 @@ if TYPE_CHECKING:
     from .nodes.toolforms import Observation, ToolDefinition, ToolRegistry, ToolResult
     from .nodes.tools import ToolRuntime
     from .nodes.unit import WorkflowUnit
+    from .spec.diagnostics import Diagnostic, SpecError
     from .thread import Thread
+    from .view.watch import watch
     from .workflow import RunResult, Workflow, create_workflow
 
 __all__ = [
@@ -89,6 +91,7 @@ __all__ = [
     "Delegated",
     "DelegationFlow",
     "Delta",
+    "Diagnostic",
     "DurabilityWarning",
     "EncryptionMismatch",
     "Event",
@@ -121,6 +124,7 @@ __all__ = [
     "SharedState",
     "Skip",
     "Snapshot",
+    "SpecError",
     "StateConflict",
     "StepRecord",
     "StopReason",
@@ -158,6 +162,7 @@ __all__ = [
     "step",
     "text_react_adapter",
     "tool",
+    "watch",
 ]
 
 # Where each name lives. Tools read the imports above; the running program reads this.
@@ -244,7 +249,10 @@ _HOMES = {
     "ToolResult": "nodes.toolforms",
     "ToolRuntime": "nodes.tools",
     "WorkflowUnit": "nodes.unit",
+    "Diagnostic": "spec.diagnostics",
+    "SpecError": "spec.diagnostics",
     "Thread": "thread",
+    "watch": "view.watch",
     "RunResult": "workflow",
     "Workflow": "workflow",
     "create_workflow": "workflow",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
 from uuid import uuid4
 
+from .core.display import Displayed
 from .core.events import Event
 from .core.part import Out
 from .core.ports import InboxItem, Question
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from .workflow import Workflow
 
 
-class Thread(Generic[Out]):
+class Thread(Displayed, Generic[Out]):
     """A view of one thread. Every call reads anew, so it may live in any process."""
+
+    _display: ClassVar[str] = "threads:thread_bundle"
 
     def __init__(self, workflow: Workflow[Out], thread_id: str) -> None:
         self._workflow = workflow

@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
-from typing import Any, Generic, Literal, Self, overload
+from typing import Any, ClassVar, Generic, Literal, Self, overload
 from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
 
 from .adapters.models import resolve_model
 from .adapters.stores import check_url
+from .core.display import Displayed
 from .core.errors import DefinitionError
 from .core.events import Event
 from .core.part import Out, PartLike, T
@@ -29,6 +30,7 @@ from .graphs.eventbuffer import KEPT_EVENTS
 from .graphs.foreign import Enter, Leave, node_of
 from .graphs.region import Scheduling
 from .graphs.result import RunResult
+from .graphs.results import Results
 from .graphs.roletable import WorkflowDefinition, role_table
 from .graphs.run import Run
 from .graphs.step import as_part
@@ -37,9 +39,10 @@ from .nodes.declared import Effect
 from .thread import Thread
 from .workflow_engine import Engine
 from .workflow_messages import Messages
+from .workflow_written import Written
 
 
-class Workflow(Messages, Generic[Out]):
+class Workflow(Messages, Written, Displayed, Generic[Out]):
     """Runs a flow: `Workflow(flow, model=…)`, then `await workflow.run("…", thread_id="…")`.
 
     `model` is a chat model or `"provider:model"`, short for `adapter=react_adapter(model=…)`, or a
@@ -59,6 +62,8 @@ class Workflow(Messages, Generic[Out]):
     serve many threads at a time. It opens what it needs for each run; `async with workflow` keeps
     it open in between.
     """
+
+    _display: ClassVar[str] = "drawing:workflow_bundle"
 
     def __init__(
         self,
@@ -178,7 +183,7 @@ class Workflow(Messages, Generic[Out]):
         `keep_events`: how many events the handle keeps for readers that come late or are slow.
         """
         thread_id = options.pop("thread_id", None) or str(uuid4())
-        run = Run[Out](thread_id, self._engine.send, keep_events)
+        run = Run[Out](thread_id, self._engine.send, keep_events, self.bound.flow)
         return run.begin(self._engine.turn(run, task, thread_id=thread_id, **options))
 
     async def stream(
@@ -235,7 +240,7 @@ class Workflow(Messages, Generic[Out]):
             for result in ended:
                 if isinstance(result, BaseException):
                     raise result
-        return list(ended)
+        return Results(ended)
 
     async def resume(
         self,

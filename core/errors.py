@@ -18,7 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from .display import Displayed
 
 if TYPE_CHECKING:
     from .outcome import Reason
@@ -48,8 +50,10 @@ class DefinitionError(PlaitError):
         super().__init__("\n".join(str(fault) for fault in listed))
 
 
-class RunError(PlaitError):
+class RunError(PlaitError, Displayed):
     """A run that failed: `path` says where, `reason` why, `result` what was kept."""
+
+    _display: ClassVar[str] = "results:error_bundle"
 
     def __init__(self, message: str, *, path: str = "", reason: Reason = "error", result: Any = None) -> None:
         self.path = path

@@ -1,18 +1,18 @@
 """What stands in a flow: what units, steps and flows share.
 
 Units are below flows, yet `unit >> unit` is a flow and a unit compiles like one. These methods
-are the one place where a lower layer names a higher one; it is looked up when they are called.
+are where a lower layer names a higher one; it is looked up when they are called.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, overload
 
 from typing_extensions import TypeVar
 
 from .control import Finish, Skip
+from .display import Displayed, named
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -23,7 +23,7 @@ Out = TypeVar("Out", covariant=True, default=Any)
 T = TypeVar("T")
 
 
-class Part(Generic[In, Out]):
+class Part(Displayed, Generic[In, Out]):
     """Anything that may stand in a flow. `a >> [b, c] >> d` makes a sequence.
 
     `Out` is the type of what it gives when it runs to its end, and type checkers carry it through `>>`
@@ -34,6 +34,8 @@ class Part(Generic[In, Out]):
     """
 
     __slots__ = ()
+
+    _display: ClassVar[str] = "drawing:part_bundle"
 
     @overload
     def __rshift__(self, other: Part[Out, T]) -> Flow[In, T]: ...
@@ -64,7 +66,7 @@ class Part(Generic[In, Out]):
 
     def draw(self) -> Any:
         """A picture of this part: `.mermaid`, `.svg`, and what a notebook shows. See `plait.view`."""
-        return _named("view.drawing").Drawing(self)
+        return named("view.drawing").Drawing(self)
 
 
 Answer: TypeAlias = T | Skip | Finish
@@ -73,9 +75,4 @@ PartLike: TypeAlias = Part[Any, T] | Callable[["Snapshot"], Answer[T] | Awaitabl
 
 
 def _graphs(module: str) -> Any:
-    return _named(f"graphs.{module}")
-
-
-def _named(module: str) -> Any:
-    package = __package__.rpartition(".")[0]
-    return import_module(f"{package}.{module}")
+    return named(f"graphs.{module}")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+from ..core.display import Displayed
 from ..core.records import StepRecord
 from ..core.usage import Usage
 from .result import RunResult
@@ -47,12 +48,14 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Displayed):
     """The rows of two runs, in the order in which the first one ran and then the second."""
 
     a: str
     b: str
     rows: tuple[Row, ...]
+
+    _display: ClassVar[str] = "comparisons:comparison_bundle"
 
     @property
     def first(self) -> Row | None:

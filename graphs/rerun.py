@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.constants import END, START
@@ -11,6 +11,7 @@ from langgraph.graph import StateGraph
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
+from ..core.display import Displayed
 from ..core.errors import PlaitError
 from ..core.records import StepRecord
 from ..nodes.frame import Frame, RunScope
@@ -25,11 +26,13 @@ from .seen import seen_by
 
 
 @dataclass(frozen=True, slots=True)
-class Rerun:
+class Rerun(Displayed):
     """A unit's record in the thread, and the one of running it again; `row` shows what differs."""
 
     before: StepRecord
     after: StepRecord
+
+    _display: ClassVar[str] = "comparisons:rerun_bundle"
 
     @property
     def row(self) -> Row:

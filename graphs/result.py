@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic
+from typing import Any, ClassVar, Generic
 
 from langchain_core.messages import BaseMessage
 
 from ..core.bus import BusMessage, message_from_plain
 from ..core.codec import decode
+from ..core.display import Displayed
 from ..core.errors import RunError
 from ..core.outcome import Outcome, Reason
 from ..core.part import Out
@@ -29,7 +30,7 @@ CHANNELS = ["output", "outcome", "ended", "messages", "steps", "bus", "state", "
 
 
 @dataclass(frozen=True)
-class RunResult(Generic[Out]):
+class RunResult(Displayed, Generic[Out]):
     """The end of one run: its typed output and everything that led to it.
 
     `steps` are this turn's units and function steps in order, `messages` the whole conversation,
@@ -52,6 +53,8 @@ class RunResult(Generic[Out]):
     interrupts: tuple[Question, ...] = ()
     lingering: tuple[Lingering, ...] = ()
     undelivered: tuple[InboxItem, ...] = ()
+
+    _display: ClassVar[str] = "results:result_bundle"
 
     @property
     def output(self) -> Out:

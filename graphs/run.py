@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coro
 from contextlib import suppress
 from typing import Any, Generic
 
+from ..core.display import named
 from ..core.errors import RunError
 from ..core.events import Event
 from ..core.part import Out
@@ -26,11 +27,14 @@ class Run(Generic[Out]):
     The newest `keep_events` events are kept for as long as the handle lives, so a reader that lost its
     connection goes on after the last sequence number it saw. Where there are more, the oldest
     `message_update`s go first, then the oldest others: a reader that comes late, or has fallen that
-    far behind, sees a gap in the sequence numbers, and the run never waits for it.
+    far behind, sees a gap in the sequence numbers, and the run never waits for it. `flow` is what runs,
+    for those who draw it, and `viewers` are they.
     """
 
-    def __init__(self, thread_id: str, send: Send, keep_events: int = KEPT_EVENTS) -> None:
+    def __init__(self, thread_id: str, send: Send, keep_events: int = KEPT_EVENTS, flow: Any = None) -> None:
         self.thread_id = thread_id
+        self.flow = flow
+        self.viewers: set[asyncio.Task[None]] = set()
         self._send = send
         self._events = EventBuffer(keep_events)
         self._news = asyncio.Event()
@@ -142,6 +146,10 @@ class Run(Generic[Out]):
     def _wake(self) -> None:
         self._news.set()
         self._news = asyncio.Event()
+
+    def _ipython_display_(self) -> None:
+        """Show the run while it goes on; `await plait.view.watch(run)` also waits for its result."""
+        named("view.watch").show(self)
 
     def __repr__(self) -> str:
         return f"Run({self.thread_id!r}, {'ended' if self.is_done else 'running'})"

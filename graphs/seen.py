@@ -81,17 +81,24 @@ async def _deeper(
 async def _in_flow(
     drive: Drive, level: _Level, path: str, saved: Sequence[CheckpointTuple]
 ) -> tuple[Seen, CheckpointTuple]:
-    """The part of a nested flow, as the checkpoint before it tells."""
+    """The part of a nested flow, as the checkpoint before it tells; of several that `path` is in, as a
+    planner beside the region that stands where its flow does, the one that is nearest to it."""
     types = drive.bound.schema.types
     config = _config(drive, level.namespace)
+    best: tuple[Seen, CheckpointTuple] | None = None
     async for state in drive.graph.aget_state_history(config):
         snapshot = level.snapshot.apply(seen_from(state.values, types))
         asked = [v for v in visits(level.flow, snapshot) if is_below(path, v.path)]
-        if asked and any(task.name == asked[0].key for task in state.tasks):
+        if not asked or not any(task.name == asked[0].key for task in state.tasks):
+            continue
+        found = _entered(level.flow, asked, snapshot, path)
+        if best is None or len(found.snapshot.path) > len(best[0].snapshot.path):
             here = state.config["configurable"]["checkpoint_id"]
             held = next(s for s in saved if s.checkpoint["id"] == here and _namespace(s) == level.namespace)
-            return _entered(level.flow, asked, snapshot, path), held
-    raise _unknown(drive, path)
+            best = found, held
+    if best is None:
+        raise _unknown(drive, path)
+    return best
 
 
 async def _in_region(drive: Drive, level: _Level, path: str) -> Seen:
@@ -125,9 +132,10 @@ async def _kept(drive: Drive, level: _Level) -> Delta:
 
 
 def _entered(flow: Any, found: Sequence[Visit], snapshot: Snapshot, path: str) -> Seen:
-    visit = next((visit for visit in found if is_below(path, visit.path)), None)
-    if visit is None:
+    inside = [visit for visit in found if is_below(path, visit.path)]
+    if not inside:
         raise PlaitError(f"{path!r} is no part that ran here")
+    visit = max(inside, key=lambda visit: len(visit.path))
     here = snapshot.at(visit.path, visit.inputs)
     here = here if visit.task is None else replace(here, task=visit.task, assigned=True)
     return Seen(flow, visit.key, here)

@@ -31,6 +31,7 @@ PUBLIC = [
     "Delegated",
     "DelegationFlow",
     "Delta",
+    "Diagnostic",
     "DurabilityWarning",
     "END",
     "EncryptionMismatch",
@@ -65,6 +66,7 @@ PUBLIC = [
     "SharedState",
     "Skip",
     "Snapshot",
+    "SpecError",
     "StateConflict",
     "StepRecord",
     "StopReason",
@@ -102,6 +104,7 @@ PUBLIC = [
     "step",
     "text_react_adapter",
     "tool",
+    "watch",
 ]
 
 

@@ -7,9 +7,12 @@ from functools import cached_property
 from typing import Any, Literal
 
 from ..graphs.step import as_part
+from .live import LiveTree
+from .marks import standing
 from .mermaid import mermaid_of
 from .shapes import Group, whole
 from .svg import svg_of
+from .words import plain
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,10 @@ class Drawing:
     def svg(self) -> str:
         return svg_of(self._picture)
 
+    def svg_at(self, tree: LiveTree) -> str:
+        """The SVG with each part in the colour of how it stands in a run."""
+        return svg_of(self._picture, standing(self._picture, tree))
+
     @cached_property
     def _picture(self) -> Group:
         return whole(self.part)
@@ -38,6 +45,16 @@ class Drawing:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"image/svg+xml": self.svg, "text/plain": repr(self)}
+
+
+def part_bundle(part: Any) -> dict[str, str]:
+    """A unit or flow as its picture."""
+    return {"image/svg+xml": Drawing(part).svg, "text/plain": plain(part)}
+
+
+def workflow_bundle(workflow: Any) -> dict[str, str]:
+    """A workflow as the picture of its flow."""
+    return {"image/svg+xml": Drawing(workflow.bound.flow).svg, "text/plain": plain(workflow)}
 
 
 def draw(flow: Any, *, format: Literal["mermaid", "svg"] = "mermaid") -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
+from ..core.paths import join
 from ..graphs.broadcast import BroadcastFlow
 from ..graphs.dag import DAGFlow
 from ..graphs.delegation import DelegationFlow
 from ..graphs.enclosed import Enclosed
 from ..graphs.executors import Executors
-from ..graphs.flow import END, START, Edge
+from ..graphs.flow import END, START, Edge, Flow, key_of
 from ..graphs.loop import LoopFlow
 from ..graphs.sequential import SequentialFlow
 from .captions import SELF_EVIDENT, box_notes, caption, group_notes
@@ -33,12 +34,14 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A unit, a step, or a mark; `notes` are the small lines below the title."""
+    """A unit, a step, or a mark; `notes` are the small lines below the title. `place` is the path at which
+    it stands in the flow, passes left out."""
 
     key: str
     kind: BoxKind
     title: str = ""
     notes: tuple[str, ...] = ()
+    place: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ class Group:
     notes: tuple[str, ...]
     shapes: tuple[Shape, ...]
     lines: tuple[Line, ...]
+    place: str = field(default="", compare=False)
 
 
 Shape: TypeAlias = Box | Group
@@ -59,28 +63,29 @@ Shape: TypeAlias = Box | Group
 
 def whole(part: Any) -> Group:
     """The whole picture: the part between a start and an end."""
-    shape = shape_of("", part)
+    place = "" if hasattr(part, "parts") else key_of(part)
+    shape = shape_of("", part, place)
     lines = (Line(START, shape.key), Line(shape.key, END))
     return Group("", "picture", "", "", (), (Box(START, "start"), shape, Box(END, "end")), lines)
 
 
-def shape_of(key: str, part: Any) -> Shape:
-    """The shape of a part that stands under `key`; a root has none."""
+def shape_of(key: str, part: Any, place: str) -> Shape:
+    """The shape of a part that stands under `key` at `place`; a root has no key."""
     name = getattr(part, "id", None) or ""
     title = key or name
     alias = (f"unit {name}",) if key and name and name != key.partition("~")[0] else ()
     if not hasattr(part, "parts"):
         kind: BoxKind = "step" if getattr(part, "type", "") == "step" else "unit"
-        return Box(key, kind, title, (*alias, *box_notes(part)))
+        return Box(key, kind, title, (*alias, *box_notes(part)), place)
     kind_name = str(part.type)
-    shapes, lines = _inside(part)
+    shapes, lines = _inside(part, place)
     shown = "" if title == kind_name else title
-    return Group(key, kind_name, shown, caption(part), group_notes(part), shapes, lines)
+    return Group(key, kind_name, shown, caption(part), group_notes(part), shapes, lines, place)
 
 
-def _inside(flow: Any) -> tuple[tuple[Shape, ...], tuple[Line, ...]]:
-    parts, edges = _flat(flow)
-    shapes = [shape_of(key, part) for key, part in parts.items()]
+def _inside(flow: Any, place: str) -> tuple[tuple[Shape, ...], tuple[Line, ...]]:
+    parts, edges = _flat(flow, place)
+    shapes = [shape_of(key, part, at) for key, (part, at) in parts.items()]
     if isinstance(flow, BroadcastFlow) and len(parts) > 1:
         hub = Box(HUB, "hub", "each hears the others")
         return (*shapes, hub), tuple(Line(key, HUB, style="hears") for key in parts)
@@ -112,15 +117,16 @@ def _style(flow: Any, source: str, label: str) -> Style:
     return "planned" if is_planned else "flow"
 
 
-def _flat(flow: Any) -> tuple[Mapping[str, Any], list[Edge]]:
-    """The parts and edges of a flow, those of parts that stand at its own path in their place."""
-    parts: dict[str, Any] = {}
+def _flat(flow: Any, place: str) -> tuple[dict[str, tuple[Any, str]], list[Edge]]:
+    """The parts of a flow with their places, and its edges; a part at the flow's own path is opened up."""
+    parts: dict[str, tuple[Any, str]] = {}
     edges = list(flow.edges)
     for key, part in flow.parts.items():
+        at = flow.place_of(key, place) if isinstance(flow, Flow) else join(place, key)
         if not _stands_in_place(flow, part):
-            parts[key] = part
+            parts[key] = part, at
             continue
-        inner_parts, inner = _flat(part)
+        inner_parts, inner = _flat(part, at)
         parts |= inner_parts
         edges = _spliced(edges, key, inner)
     return parts, edges

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from xml.sax.saxutils import escape
 
+from .marks import FAINT, Standing, sign
 from .measure import text_width, wrapped
 from .routes import LABEL_HEIGHT, LABEL_SIZE, Plan, Point, Way, label_width, planned
 from .shapes import Box, Group, Shape
-from .theme import COLOURS, FONT, MARKERS, PLAIN, STROKES
+from .theme import COLOURS, FONT, MARKERS, PLAIN, STATUS_COLOURS, STROKES
 
 TITLE, NOTE = 14.0, 11.5
 TITLE_LINE, NOTE_LINE = 19.0, 16.0
@@ -32,16 +33,16 @@ class _Measured:
     inside: tuple[_Measured, ...] = ()
 
 
-def svg_of(picture: Group) -> str:
-    """The picture as one SVG element that needs nothing from outside."""
+def svg_of(picture: Group, standing: Standing | None = None) -> str:
+    """The picture as one SVG element that needs nothing from outside; `standing` colours its parts."""
     inside = tuple(_measured(shape) for shape in picture.shapes)
     plan = _plan(picture, inside)
     width, height = plan.width + 2 * MARGIN, plan.height + 2 * MARGIN
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="{FONT}">'
+        f'viewBox="0 0 {width:.0f} {height:.0f}" style="max-width:100%;height:auto" font-family="{FONT}">'
     )
-    body = _contents(inside, plan, MARGIN, MARGIN, 0)
+    body = _Painter(standing or {}).contents(inside, plan, MARGIN, MARGIN, 0)
     ground = f'<rect width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>'
     return "\n".join([head, MARKERS, ground, *body, "</svg>"]) + "\n"
 
@@ -85,33 +86,67 @@ def _pill_width(group: Group) -> float:
     return text_width(group.caption, NOTE) + 14
 
 
-def _contents(inside: tuple[_Measured, ...], plan: Plan, x: float, y: float, depth: int) -> Iterator[str]:
-    for one in inside:
-        spot = plan.spots[one.shape.key]
-        yield from _drawn(one, x + spot.x, y + spot.y, depth)
-    for way in plan.ways:
-        yield _path(way, x, y)
-    for way in plan.ways:
-        yield from _label(way, x, y)
+@dataclass(frozen=True, slots=True)
+class _Painter:
+    """Draws what is measured; parts that stand somehow in a run in the colours of that."""
+
+    standing: Standing
+
+    def contents(
+        self, inside: tuple[_Measured, ...], plan: Plan, x: float, y: float, depth: int
+    ) -> Iterator[str]:
+        for one in inside:
+            spot = plan.spots[one.shape.key]
+            yield from self._drawn(one, x + spot.x, y + spot.y, depth)
+        for way in plan.ways:
+            yield _path(way, x, y)
+        for way in plan.ways:
+            yield from _label(way, x, y)
+
+    def _drawn(self, one: _Measured, x: float, y: float, depth: int) -> Iterator[str]:
+        if isinstance(one.shape, Group):
+            yield from self._group(one, one.shape, x, y, depth)
+        elif one.shape.kind in ("start", "end"):
+            yield from _mark(one.shape, x + MARK / 2, y + MARK / 2)
+        else:
+            yield from self._box(one, one.shape, x, y)
+
+    def _box(self, one: _Measured, box: Box, x: float, y: float) -> Iterator[str]:
+        status = self.standing.get(box.place)
+        stroke, fill = STATUS_COLOURS[status] if status else COLOURS.get(box.kind, PLAIN)
+        round_ = one.height / 2 if box.kind == "hub" else 6
+        rest = ' stroke-width="2"' if status and status not in FAINT else ""
+        rest += ' stroke-dasharray="5 3"' if box.kind == "step" else ""
+        if status in FAINT:
+            yield f'<g opacity="{0.45 if status == "skipped" else 0.8}">'
+        yield _rect(x, y, one.width, one.height, round_, f'fill="{fill}" stroke="{stroke}"{rest}')
+        yield from _box_texts(one, x + one.width / 2, y + 7)
+        if status in FAINT:
+            yield "</g>"
+        elif status:
+            yield from sign(status, x + one.width - 3, y + 3)
+
+    def _group(self, one: _Measured, group: Group, x: float, y: float, depth: int) -> Iterator[str]:
+        status = self.standing.get(group.place)
+        stroke, fill = COLOURS.get(group.kind, PLAIN)
+        ground = fill if depth % 2 == 0 else "#ffffff"
+        edge = f'stroke="{STATUS_COLOURS[status][0]}" stroke-width="2.4"' if status == "running" else ""
+        edge = edge or f'stroke="{stroke}" stroke-width="1.4"'
+        if status == "skipped":
+            yield '<g opacity="0.45">'
+        yield _rect(x, y, one.width, one.height, 10, f'fill="{ground}" {edge}')
+        yield from _group_texts(one, group, stroke, x + PAD, y)
+        free = one.width - 2 * PAD - one.plan.width
+        top = y + _header(len(one.titles), len(one.notes))
+        inner = self if status != "skipped" else _Painter({})
+        yield from inner.contents(one.inside, one.plan, x + PAD + free / 2, top, depth + 1)
+        if status == "skipped":
+            yield "</g>"
+        elif status:
+            yield from sign(status, x + one.width - 6, y + 6)
 
 
-def _drawn(one: _Measured, x: float, y: float, depth: int) -> Iterator[str]:
-    if isinstance(one.shape, Group):
-        yield from _drawn_group(one, one.shape, x, y, depth)
-    elif one.shape.kind in ("start", "end"):
-        yield from _mark(one.shape, x + MARK / 2, y + MARK / 2)
-    else:
-        yield from _drawn_box(one, one.shape, x, y)
-
-
-def _drawn_box(one: _Measured, box: Box, x: float, y: float) -> Iterator[str]:
-    stroke, fill = COLOURS.get(box.kind, PLAIN)
-    round_, dash = (
-        (one.height / 2 if box.kind == "hub" else 6),
-        ' stroke-dasharray="5 3"' if box.kind == "step" else "",
-    )
-    yield _rect(x, y, one.width, one.height, round_, f'fill="{fill}" stroke="{stroke}"{dash}')
-    middle, at = x + one.width / 2, y + 7
+def _box_texts(one: _Measured, middle: float, at: float) -> Iterator[str]:
     for title in one.titles:
         yield _text(title, middle, at + 14, TITLE, 'text-anchor="middle" font-weight="600"')
         at += TITLE_LINE
@@ -120,24 +155,18 @@ def _drawn_box(one: _Measured, box: Box, x: float, y: float) -> Iterator[str]:
         at += NOTE_LINE
 
 
-def _drawn_group(one: _Measured, group: Group, x: float, y: float, depth: int) -> Iterator[str]:
-    stroke, fill = COLOURS.get(group.kind, PLAIN)
-    ground = fill if depth % 2 == 0 else "#ffffff"
-    yield _rect(x, y, one.width, one.height, 10, f'fill="{ground}" stroke="{stroke}" stroke-width="1.4"')
-    at, left = y + 8, x + PAD
+def _group_texts(one: _Measured, group: Group, colour: str, left: float, y: float) -> Iterator[str]:
+    at = y + 8
     for title in one.titles:
         yield _text(title, left, at + 14, TITLE, 'font-weight="600"')
         at += TITLE_LINE
     pill = left + (text_width(one.titles[0], TITLE, bold=True) + 10 if one.titles else 0)
-    yield _rect(pill, y + 9, _pill_width(group), 18, 9, f'fill="{stroke}"')
+    yield _rect(pill, y + 9, _pill_width(group), 18, 9, f'fill="{colour}"')
     yield _text(group.caption, pill + _pill_width(group) / 2, y + 22, NOTE, 'text-anchor="middle"', "#ffffff")
     at = max(at, y + 8 + TITLE_LINE) + 2
     for note in one.notes:
         yield _text(note, left, at + 12, NOTE, "", "#4a5568")
         at += NOTE_LINE
-    free = one.width - 2 * PAD - one.plan.width
-    top = y + _header(len(one.titles), len(one.notes))
-    yield from _contents(one.inside, one.plan, x + PAD + free / 2, top, depth + 1)
 
 
 def _mark(box: Box, x: float, y: float) -> Iterator[str]:
@@ -209,7 +238,12 @@ def _text(text: str, x: float, y: float, size: float, rest: str, colour: str = "
 
 def escaped(text: str) -> str:
     """`text` for XML; signs that XML cannot hold are replaced."""
-    return escape("".join(sign if _is_allowed(sign) else "\ufffd" for sign in text))
+    return escape(allowed(text))
+
+
+def allowed(text: str) -> str:
+    """`text` without the signs that neither XML nor HTML can hold."""
+    return "".join(sign if _is_allowed(sign) else "\ufffd" for sign in text)
 
 
 def _is_allowed(sign: str) -> bool:

@@ -22,6 +22,18 @@ COLOURS = {
 }
 """Border and ground by the kind of a box or flow."""
 
+STATUS_COLOURS = {
+    "waiting": ("#5f6b7a", "#ffffff"),
+    "running": ("#1d6fd1", "#e3f0ff"),
+    "done": ("#2a7d4f", "#e8f6ee"),
+    "partial": ("#a15c07", "#fff6e6"),
+    "failed": ("#c22f2f", "#fdeaea"),
+    "paused": ("#a15c07", "#fff3d6"),
+    "skipped": ("#7a8594", "#f5f6f8"),
+    "cancelled": ("#6b5b7a", "#f3eff7"),
+}
+"""Border and ground by how a part stands; white text is legible on the first, dark text on the second."""
+
 _LINES: dict[Style, tuple[str, str]] = {
     "flow": ("#4a5568", ""),
     "planned": ("#2b6cb0", "6 4"),

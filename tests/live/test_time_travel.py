@@ -239,10 +239,10 @@ async def test_a_unit_is_run_again_on_what_it_saw_with_another_prompt_and_model(
 
 def deep(saver: Any, scheduling: Any) -> Workflow:
     """Units three levels deep, behind others that they wait for, and in the passes of a loop."""
-    names = ("plan", "one", "two", "join", "again", "end")
+    names = ("plan", "first", "one", "two", "join", "again", "end")
     u = {name: WorkflowUnit(name, output=str, answer="text", output_adapter=f"key_{name}") for name in names}
     dag = DAGFlow(
-        None, {"one": u["one"], "two": u["two"]}, u["join"], dependencies={"two": ["one"]}, id="dag"
+        u["first"], {"one": u["one"], "two": u["two"]}, u["join"], dependencies={"two": ["one"]}, id="dag"
     )
     loop = LoopFlow(u["again"], max_iterations=2, until=None, id="loop")
     flow = (
@@ -256,7 +256,7 @@ async def test_every_unit_is_run_again_on_exactly_what_it_saw(saver_url: Any, sc
     workflow = deep(saver_url, scheduling)
     result = await workflow.run("go", thread_id="t")
     units = [record for record in result.steps if record.kind == "unit"]
-    assert {record.unit for record in units} == {"plan", "one", "two", "join", "again", "end"}
+    assert {record.unit for record in units} == {"plan", "first", "one", "two", "join", "again", "end"}
     for record in units:
         again = await workflow.thread("t").rerun(record.path)
         assert again.before == record
