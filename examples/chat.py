@@ -14,23 +14,30 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from plait import RouterFlow, RunError, ToolRuntime, Workflow, WorkflowUnit, tool
+from plait import RouterFlow, RunError, Snapshot, ToolRuntime, Workflow, WorkflowUnit, tool
 from plait.examples.models import chosen_model
 from plait.testing import Request, ScriptedModel, call, text
 
 DEMO = Path(__file__).parent / "data" / "chat.txt"
 
 
+@tool(effect="idempotent")
 def keep(note: str, runtime: ToolRuntime) -> str:
     """Keep a note, in the user's own words."""
-    notes = [*runtime.shared.get("notes", []), note]
-    runtime.shared.set("notes", notes)
-    return f"Kept as note {len(notes)}."
+    kept = [*runtime.shared.get("notes", []), note]
+    runtime.shared.set("notes", kept)
+    return f"Kept as note {len(kept)}."
 
 
+@tool(effect="read")
 def notes(runtime: ToolRuntime) -> str:
     """All notes so far, a line each."""
     return "\n".join(runtime.shared.get("notes", [])) or "There are no notes yet."
+
+
+def message_alone(snapshot: Snapshot) -> Any:
+    """What the answering units see: the message, without where it was routed."""
+    return snapshot.task
 
 
 route = WorkflowUnit(
@@ -41,21 +48,21 @@ route = WorkflowUnit(
 note = WorkflowUnit(
     "note",
     prompt="Keep what the user wants remembered with `keep`, then confirm it in one sentence.",
-    tools=[tool(keep, effect="idempotent")],
-    input_adapter=lambda snapshot: snapshot.task,
+    tools=[keep],
+    input_adapter=message_alone,
     answer="text",
 )
 recall = WorkflowUnit(
     "recall",
     prompt="Read the notes with `notes`, then tell the user what they say.",
-    tools=[tool(notes, effect="read")],
-    input_adapter=lambda snapshot: snapshot.task,
+    tools=[notes],
+    input_adapter=message_alone,
     answer="text",
 )
 talk = WorkflowUnit(
     "talk",
     prompt="Chat kindly, in one or two sentences, in the language of the user.",
-    input_adapter=lambda snapshot: snapshot.task,
+    input_adapter=message_alone,
     conversation=True,
     answer="text",
 )

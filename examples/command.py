@@ -31,7 +31,9 @@ class Command:
         """Run the command and return its exit status."""
         parser = argparse.ArgumentParser(prog=self.name, description=self.description, epilog=EPILOG)
         parser.add_argument(self.argument, nargs="?", default=self.demo, help=f"(default: {self.demo})")
-        task = getattr(parser.parse_args(argv), self.argument)
+        parser.add_argument("--demo", action="store_true", help=f"the default {self.argument}")
+        args = parser.parse_args(argv)
+        task = self.demo if args.demo else getattr(args, self.argument)
         model, notice = chosen_model(self.scripted)
         print(notice, flush=True)
         try:

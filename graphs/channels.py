@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Annotated, Any
 
-from langchain_core.messages import AnyMessage, BaseMessage, RemoveMessage, convert_to_messages
+from langchain_core.messages import AnyMessage, BaseMessage, RemoveMessage
 from langgraph.channels import EphemeralValue
 from langgraph.types import Overwrite
 from typing_extensions import TypedDict  # typing's has no JSON schema before Python 3.12
 
+from ..nodes.plainmessages import as_messages
 from ..nodes.unitstate import add_items, growing
 
 
@@ -30,7 +31,7 @@ def add_conversation(old: list[BaseMessage], batches: Sequence[Any]) -> list[Bas
     from place and content, so that replaying writes gives the same list."""
     merged = {str(message.id): message for message in old}
     for batch in batches:
-        for message in convert_to_messages(batch if isinstance(batch, list) else [batch]):
+        for message in as_messages(batch if isinstance(batch, list) else [batch]):
             if isinstance(message, RemoveMessage):
                 merged.pop(str(message.id), None)
                 continue
@@ -45,10 +46,10 @@ def _message_id(place: int, message: BaseMessage) -> str:
 
 
 def replace_by_key(old: dict[str, Any], batches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """`old` with each batch's keys replaced."""
+    """`old` with each batch's keys replaced, each of which holds messages."""
     merged = dict(old)
     for batch in batches:
-        merged.update(batch)
+        merged.update((key, as_messages(held)) for key, held in batch.items())
     return merged
 
 
@@ -77,24 +78,6 @@ def take_given(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
 Messages = Annotated[list[AnyMessage], growing(add_conversation)]
 Given = Annotated[dict[str, Any], take_given]
 TaskValue = Annotated[Any, EphemeralValue]
-
-
-class RootInput(TypedDict, total=False):
-    """What a run is started with: a task (text or content blocks) or messages, and state keys."""
-
-    task: TaskValue
-    messages: Messages
-    state: Given
-
-
-class RootOutput(TypedDict, total=False):
-    """What a run gives: the typed output, the outcome, the conversation, records and state."""
-
-    output: Any
-    outcome: str
-    messages: Messages
-    steps: Steps
-    state: Given
 
 
 class Turn(TypedDict, total=False):

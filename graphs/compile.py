@@ -26,10 +26,12 @@ from ..nodes.tools import as_tool
 from ..nodes.unit import WorkflowUnit
 from .asking import visits
 from .binding import Bound
-from .channels import FlowState, RootInput, RootOutput, RootState
+from .channels import FlowState, RootState
 from .delegate import delegating
 from .delegation import DelegationFlow
+from .edits import GOES_ON, FlowGraph, RootGraph
 from .flow import END, START, Flow
+from .forms import RootOutput, root_input
 from .nodes import InnerPlace, Place, part_node
 from .region import Region
 from .root import ENTER, EXIT, RootPlace
@@ -58,7 +60,10 @@ def compile_root(
         return await place.finish(state, runtime)
 
     builder: Any = StateGraph(
-        RootState, context_schema=context_schema, input_schema=RootInput, output_schema=RootOutput
+        RootState,
+        context_schema=context_schema,
+        input_schema=root_input(bound.binding.state),
+        output_schema=RootOutput,
     )
     builder.add_node(ENTER, enter)
     builder.add_node(EXIT, leave)
@@ -67,7 +72,7 @@ def compile_root(
     runners = _runners(place)
     _add_parts(builder, place, runners, first=ENTER, last=EXIT)
     graph: Graph = builder.compile(name=name, **langgraph_options)
-    return graph
+    return RootGraph(place=place, **vars(graph))
 
 
 def warn_without_journal(bound: Bound, options: Mapping[str, Any]) -> None:
@@ -97,7 +102,7 @@ def _inner_graph(place: InnerPlace, runners: Mapping[str, Runner]) -> Graph:
     builder: Any = StateGraph(FlowState, context_schema=Frame)
     _add_parts(builder, place, runners, first=langgraph.START, last=langgraph.END)
     graph: Graph = builder.compile(name=place.flow.id or place.flow.type)
-    return graph
+    return FlowGraph(place=place, **vars(graph))
 
 
 def _add_parts(builder: Any, place: Place, runners: Mapping[str, Runner], *, first: str, last: str) -> None:
@@ -155,6 +160,8 @@ def _route(place: Place, last: str) -> Route:
     async def route(state: dict[str, Any], config: RunnableConfig) -> list[str]:
         if (state.get("turn") or {}).get("fault"):
             return [last]
+        if (told := config.get("configurable", {}).get(GOES_ON)) is not None and "turn" not in state:
+            return list(told) or [last]
         frame = await place.frame(state, config.get("configurable", {}).get(CONFIG_KEY_RUNTIME) or NO_RUNTIME)
         return [visit.key for visit in visits(place.flow, frame.snapshot)] or [last]
 

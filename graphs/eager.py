@@ -6,21 +6,26 @@ when the steps run as tasks. Theirs lie one level below, under the names of the 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
 # LangGraph has no public name for the key under which a graph hands its saver to those below it.
 from langgraph._internal._constants import CONF, CONFIG_KEY_CHECKPOINT_NS, CONFIG_KEY_CHECKPOINTER
-from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import PregelTask, StateSnapshot
+from langgraph.constants import START
+from langgraph.types import PregelTask, StateSnapshot, StateUpdate
+
+from .edits import EditRefused, FlowGraph, Supersteps
+
+READY = "_ready"
+"""The node that sends what a plan made at run time has ready."""
 
 BATCH_NAME = "batch "
 """How the tasks are named that call the steps of one batch."""
 
 
-class RegionGraph(CompiledStateGraph[Any, Any, Any, Any]):
+class RegionGraph(FlowGraph):
     """A compiled graph whose state also tells of steps that were called as tasks and are paused."""
 
     async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
@@ -30,6 +35,28 @@ class RegionGraph(CompiledStateGraph[Any, Any, Any, Any]):
             return state
         found = [task async for task in self._paused(given, given[CONFIG_KEY_CHECKPOINT_NS])]
         return state._replace(tasks=tuple(found), next=tuple(task.name for task in found))
+
+    async def _carrying(
+        self, config: RunnableConfig, state: StateSnapshot, supersteps: Supersteps
+    ) -> Supersteps:
+        """The same, as if every step had made the edit that what has not run yet waits for."""
+        ways = await self._ways_on(config)
+        return [_as_nodes(updates, ways) for updates in await super()._carrying(config, state, supersteps)]
+
+    async def _ways_on(self, config: RunnableConfig) -> list[str]:
+        """The nodes that have run and lead to some that have not. Raises EditRefused when none has."""
+        saved = await config[CONF][CONFIG_KEY_CHECKPOINTER].aget_tuple(config)
+        if saved is None:
+            raise EditRefused(
+                f"the parts of {self.name} are scheduled eagerly, so there is no state between them; edit "
+                f"the thread's own state or a unit's, or compile the workflow with scheduling='superstep'"
+            )
+        if READY in self.builder.nodes:
+            return [next(name for name in self.builder.nodes if name != READY)]  # any leads to it
+        ran = {START, *saved.checkpoint["versions_seen"]}
+        edges = [((source,), target) for source, target in self.builder.edges]
+        waiting = [one for one in (*edges, *self.builder.waiting_edges) if one[1] not in ran]
+        return [source for source in self.nodes if source in ran and any(source in to[0] for to in waiting)]
 
     async def _paused(self, given: Any, above: str) -> AsyncIterator[PregelTask]:
         graphs = dict(self.get_subgraphs())
@@ -43,6 +70,17 @@ class RegionGraph(CompiledStateGraph[Any, Any, Any, Any]):
                 state = await graphs[name].aget_state(config, subgraphs=True)
                 if state.next:
                     yield PregelTask(number, name, (), None, state.interrupts, state)
+
+
+def _as_nodes(updates: Sequence[StateUpdate], ways: Sequence[str]) -> list[StateUpdate]:
+    """Updates as those of nodes with a way on, and empty ones of the other such nodes."""
+    made = (
+        [one if one.as_node in ways else one._replace(as_node=ways[0]) for one in updates]
+        if ways
+        else [*updates]
+    )
+    told = {one.as_node for one in made}
+    return [*made, *(StateUpdate({}, way) for way in ways if way not in told)]
 
 
 async def _called(given: Any, above: str) -> list[tuple[str, str]]:

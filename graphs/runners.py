@@ -14,11 +14,11 @@ from langgraph.runtime import Runtime
 from ..core.control import Finish, Skip
 from ..core.delta import Delta
 from ..core.errors import PlaitError, RunError, StateConflict, ValueRefused
-from ..core.paths import definition_key
 from ..core.plain import delta_from
 from ..core.records import StepRecord
 from ..core.snapshot import Snapshot
 from ..core.stored import NOTHING, Stored
+from ..nodes.breakpoints import breakpoints
 from ..nodes.content import clean_text
 from ..nodes.execution import Execution, GraphRole
 from ..nodes.executor import execute_function, execute_graph
@@ -52,7 +52,7 @@ def unit_runner(unit: WorkflowUnit[Any], role: Any, bound: Bound) -> Runner:
                 return await execute_graph(unit, role, graph, frame, runtime)
             return await execute_function(unit, role, frame, runtime)
 
-        definition = bound.hashes.get(definition_key(frame.snapshot.path), "")
+        definition = bound.definition_of(unit, frame.snapshot.path)
         return await run_unit(Run(unit, execute, definition, runtime.store), frame)
 
     graph = role.graph if isinstance(role, GraphRole) else None
@@ -70,7 +70,7 @@ def step_runner(part: FunctionStep, bound: Bound) -> Runner:
             "step",
             started_at=started,
             attempt=len(snapshot.attempts(snapshot.path)) + 1,
-            definition=bound.hashes.get(definition_key(snapshot.path), ""),
+            definition=bound.definition_of(part, snapshot.path),
         )
         config = user_config(get_config(), runtime, snapshot.context)
         try:
@@ -109,7 +109,7 @@ def flow_runner(part: Any, graph: Graph, bound: Bound) -> Runner:
     async def run(frame: Frame, _: Runtime[Any], graph: Graph | None) -> Delta:
         assert graph is not None
         deeper = replace(frame.snapshot, depth=getattr(part, "depth", frame.snapshot.depth), chain=())
-        values = await graph.ainvoke({"steps": []}, context=frame.at(deeper).below)
+        values = await graph.ainvoke({"steps": []}, context=frame.at(deeper).below, **breakpoints())
         return left(part, delta_from(values, bound.schema.types), frame.snapshot)
 
     return Runner(part, run, graph)
@@ -125,7 +125,8 @@ def region_runner(part: Region, runners: Mapping[str, Runner], graph: Graph, bou
     async def run(frame: Frame, runtime: Runtime[Any], graph: Graph | None) -> Delta:
         frame = frame.with_slots(part.max_concurrency)
         if (part.scheduling or bound.binding.scheduling) == "superstep" and graph is not None:
-            inner = delta_from(await graph.ainvoke({"steps": []}, context=frame.below), types)
+            values = await graph.ainvoke({"steps": []}, context=frame.below, **breakpoints())
+            inner = delta_from(values, types)
             inner = in_order(inner, part.plan(frame.snapshot.apply(inner)))
         else:
             inner = await Schedule(part, runners, frame, runtime, types).run()

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from langgraph import graph as langgraph
+from langgraph.channels.named_barrier_value import NamedBarrierValue
 from langgraph.graph import StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Send
@@ -20,14 +21,12 @@ from ..core.plain import delta_from
 from ..core.snapshot import Snapshot
 from ..nodes.frame import Frame
 from .channels import FlowState
-from .eager import RegionGraph
+from .eager import READY, RegionGraph
 from .flow import Visit
 from .nodes import InnerPlace
 from .order import Ancestors, Owners, in_order
 from .region import Planned, Region, visit_of
 from .runner import Graph, Runner
-
-READY = "_ready"
 
 
 def superstep_graph(region: Region, place: InnerPlace, runners: Mapping[str, Runner]) -> Graph:
@@ -40,7 +39,19 @@ def superstep_graph(region: Region, place: InnerPlace, runners: Mapping[str, Run
     else:
         _join_by_edges(builder, region.needs)
     graph: Graph = builder.compile(name=region.id or region.type)
-    return RegionGraph(**vars(graph))
+    channels = {name: _join(channel) for name, channel in graph.channels.items()}
+    return RegionGraph(place=place, **{**vars(graph), "channels": channels})
+
+
+class Join(NamedBarrierValue[str]):
+    """A step waits at it for all that it needs. LangGraph's server reads what has come as a list."""
+
+    def from_checkpoint(self, checkpoint: Any) -> Join:
+        return super().from_checkpoint(set(checkpoint) if isinstance(checkpoint, list) else checkpoint)
+
+
+def _join(channel: Any) -> Any:
+    return Join(str, channel.names) if isinstance(channel, NamedBarrierValue) else channel
 
 
 def _join_by_edges(builder: Any, needs: Mapping[str, tuple[str, ...]]) -> None:

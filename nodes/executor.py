@@ -24,6 +24,7 @@ from ..core.roles import RoleFn, ThreadContext
 from ..core.snapshot import Snapshot
 from ..core.stored import Stored
 from ..core.usage import Usage
+from .breakpoints import breakpoints
 from .execution import Execution, GraphRole
 from .frame import Frame
 from .retries import is_transient, pause_s
@@ -50,14 +51,15 @@ async def execute_graph(
     if context is frame:
         config: RunnableConfig = {"recursion_limit": _supersteps(unit)}
         control = frame.run.unit_control(snapshot.path)
-        values = await graph.ainvoke(entered, config, context=frame.below, control=control)
+        values = await graph.ainvoke(entered, config, context=frame.below, control=control, **breakpoints())
         return role.leave(values, snapshot)
     spending = Spending(frame, await _spent_before(graph, entered))
     config = _foreign_config(unit, frame, runtime, spending)
     config.pop("recursion_limit", None)  # a graph may have one of its own
 
     async def run() -> Execution:
-        return role.leave(await graph.ainvoke(entered, config, context=context), snapshot)
+        values = await graph.ainvoke(entered, config, context=context, **breakpoints())
+        return role.leave(values, snapshot)
 
     return await _foreign(run(), frame, spending)
 

@@ -17,6 +17,7 @@ from langgraph.channels import BinaryOperatorAggregate, DeltaChannel
 
 from ..core.outcome import Reason, StopReason
 from ..core.usage import Usage
+from .plainmessages import as_messages
 
 DELTA_CHANNELS = os.environ.get("PLAIT_DELTA_CHANNELS", "1") != "0"
 """Keep growing lists as deltas (beta in LangGraph); the variable set to 0 falls back to whole lists."""
@@ -43,6 +44,7 @@ def _pairwise(reducer: Any) -> Any:
 def add_messages(old: list[Any], batches: Sequence[Any]) -> list[Any]:
     """`old` with the messages of each batch added; one whose id is there takes its place."""
     added = [message for batch in batches for message in (batch if isinstance(batch, list) else [batch])]
+    added = as_messages(added)
     merged, ids = list(old), {message.id for message in added}
     if len(ids) == len(added) and None not in ids and ids.isdisjoint(map(_id_of, merged)):
         return [*merged, *added]  # as in every round; a transcript is long, and is not looked up in Python

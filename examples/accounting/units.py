@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
+from pydantic.dataclasses import dataclass
 
 from plait import (
     Condition,
@@ -30,8 +30,10 @@ SAVED = "saved"
 class Books:
     """What a run is given besides the message: the ledger's file, and which day it is."""
 
-    ledger: str = "ledger.db"
-    today: dt.date = field(default_factory=dt.date.today)
+    ledger: str = Field(default="ledger.db", description="the SQLite file in which entries are kept")
+    today: dt.date = Field(
+        default_factory=dt.date.today, description="the day to count from, such as 2026-11-30"
+    )
 
 
 class Route(BaseModel):

@@ -26,7 +26,7 @@ _TARGET = re.compile(r"^([A-Za-z][\w.-]*)[ \t]*:(?!=)[^\n]*\n((?:\t[^\n]*\n?)*)"
 class Folder:
     """The folder asked about. What a tool raises is told to the model."""
 
-    root: Path
+    root: Path = Path()
 
     @property
     def tools(self) -> list[Callable[..., Any]]:

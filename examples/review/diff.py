@@ -101,7 +101,7 @@ def _row(line: Line) -> str:
 
 
 def read_numbered(text: str) -> list[FileChange]:
-    """The changes in a text that `numbered` made; what else stands in it is passed over."""
+    """The changes in a text that `numbered` made, or in a diff; what else stands in it is passed over."""
     changes: dict[str, list[Line]] = {}
     path = ""
     for row in text.splitlines():
@@ -109,4 +109,5 @@ def read_numbered(text: str) -> list[FileChange]:
             path = row.removeprefix("File ")
         elif path and (shown := _SHOWN.match(row)):
             changes.setdefault(path, []).append(Line(int(shown[1] or 0), shown[2], shown[3]))
-    return [FileChange(path, tuple(lines)) for path, lines in changes.items()]
+    found = [FileChange(path, tuple(lines)) for path, lines in changes.items()]
+    return found or (read_diff(text) if "\n@@ -" in text else [])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 from plait import ToolRuntime
 
@@ -21,7 +23,10 @@ MOST_HITS = 30
 class Repository:
     """A folder to read in. Hidden files are not shown: they are where keys lie."""
 
-    root: Path
+    root: Path = Field(
+        default=Path(),
+        description="the folder of the repository after the change; nothing outside it is read",
+    )
 
     def read(self, path: str, start: int = 1) -> str:
         """Lines of a file from `start` on, each with its number. Raises ValueError with the reason."""
