@@ -108,10 +108,14 @@ class Engine:
         config: RunnableConfig | None = None,
         queue: bool = False,
         brake: Brake | None = None,
+        run: Run | None = None,
     ) -> RunResult:
-        """Go on with a thread that stopped."""
+        """Go on with a thread that stopped; `run` and `brake` as for `turn`."""
         async with self.drive(thread_id, context, config) as drive, _held(drive, queue):
             drive.brake = brake or drive.brake
+            if run is not None:
+                drive.listeners.append(run.listen)
+                drive.brake = run.brake
             given = await continuation(drive, answers)
             return await drive.run(given, resumed=True)
 

@@ -16,6 +16,8 @@ def with_thinking_level(model: Any, level: str) -> Any:
     """A copy of `model` that thinks at `level`. Raises DefinitionError where it cannot."""
     if level not in LEVELS:
         raise DefinitionError(f"there is no thinking level {level!r}; the levels are: {', '.join(LEVELS)}")
+    if hasattr(model, "at_thinking_level"):  # one that stands in for others
+        return model.at_thinking_level(level)
     settings = _settings(type(model).__name__, level, getattr(model, "max_tokens", None))
     fields = getattr(type(model), "model_fields", {})
     if settings is None or not set(settings) <= set(fields):

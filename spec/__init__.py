@@ -1,0 +1,1 @@
+"""The YAML form of a workflow: reading, checking and writing it."""
