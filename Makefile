@@ -4,6 +4,7 @@
 # make crash   kill runs at a thousand moments and see that none ends otherwise, in about five minutes
 # make bench   Plait beside LangGraph by hand, in about five minutes; make bench-quick in one
 # make cancels a thousand cancels at random moments leave nothing behind, in some minutes
+# make schema  write the JSON Schema of the YAML form anew
 # make aimock  a second model server for tests/wire, where there is Node 20; without it those tests are skipped
 # make clean   back to a fresh clone
 #
@@ -26,7 +27,7 @@ ifneq ($(fits),yes)
 .PHONY: $(MADE)
 endif
 
-.PHONY: help demo test check lint types architecture crash bench bench-quick cancels aimock clean
+.PHONY: help demo test check lint types architecture crash bench bench-quick cancels schema aimock clean
 .NOTPARALLEL:
 
 help:
@@ -69,6 +70,9 @@ bench-quick: $(VENV)/.base
 cancels: $(VENV)/.test
 	@CANCELS=1000 $(BIN)/python -P -m pytest -q tests/live/test_cancels.py $(ARGS)
 
+schema: $(VENV)/.base
+	@$(BIN)/python -P -m plait.workflow_schema
+
 AIMOCK := build/aimock
 aimock: $(AIMOCK)/.made
 
@@ -93,7 +97,7 @@ $(MADE):
 
 $(VENV)/.base: pyproject.toml $(MADE)
 	@echo "Installing Plait"
-	@$(INSTALL) -e .
+	@$(INSTALL) -e '.[cli]'
 	@touch $@
 
 $(VENV)/.test: pyproject.toml $(MADE)

@@ -56,7 +56,8 @@ def package_folders() -> list[Path]:
 
 def shipped_files() -> set[str]:
     code = [path for folder in package_folders() for path in (ROOT / folder).glob("*.py")]
-    data = [ROOT / "py.typed", *(ROOT / "examples" / "data").glob("*")]
+    data = [ROOT / "py.typed", ROOT / "spec" / "plait.schema.json"]
+    data += [*(ROOT / "examples" / "data").glob("*"), *(ROOT / "examples").glob("*.yaml")]
     return {f"plait/{path.relative_to(ROOT).as_posix()}" for path in (*code, *data)}
 
 
