@@ -21,7 +21,7 @@ MOST_BYTES = 200_000
 MOST_REDIRECTS = 5
 
 Check = Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]]
-"""Arguments read by a JSON Schema, `check(schema, arguments)`. Raises ToolFailed for those that do not fit."""
+"""Arguments read by a JSON Schema, `check(schema, arguments)`. Raises ToolFailed for misfits."""
 
 
 class HttpTool(BaseTool):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from decimal import Decimal
-from functools import reduce
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
@@ -85,15 +84,14 @@ def _is_of(kind: str, value: Any) -> bool:
 
 
 def each_once(items: list[Any]) -> list[Any]:
-    is_plain = all(isinstance(item, Hashable) for item in items)
-    unique = set(items) if is_plain else reduce(_with, items, [])  # type: ignore[var-annotated]
-    if len(unique) < len(items):
+    """The items, if none stands twice. Raises ValueError."""
+    if all(isinstance(item, Hashable) for item in items):
+        unique = len(set(items))
+    else:
+        unique = sum(item not in items[:at] for at, item in enumerate(items))
+    if unique < len(items):
         raise ValueError("each item may stand once")
     return items
-
-
-def _with(known: list[Any], item: Any) -> list[Any]:
-    return known if item in known else [*known, item]
 
 
 def _check_pattern(pattern: str, path: Path) -> None:

@@ -139,7 +139,7 @@ class Translation:
             listed_ = enumerate(a_list(schema, "prefixItems", path))
             made = [self._noted(one, (*path, "prefixItems", at), item_name) for at, one in listed_]
             return tuple[tuple(made)]  # type: ignore[misc]
-        item = self._noted(schema.get("items", True), (*path, "items"), item_name)
+        item: Any = self._noted(schema.get("items", True), (*path, "items"), item_name)
         made_list = checked(list[item], bounds)
         if a_flag(schema, "uniqueItems", path):
             unique: Any = Field(json_schema_extra={"uniqueItems": True})
@@ -174,7 +174,7 @@ class Translation:
             for key, below in a_mapping(part, "properties", place).items():
                 members[key] = self._member(key, below, (*place, "properties", key), key in required)
         extras = [(_extra(part, place)) for part, place in parts]
-        extra: Extra = next((one for one in ("forbid", "allow") if one in extras), "ignore")  # type: ignore[assignment]
+        extra: Extra = next((one for one in ("forbid", "allow") if one in extras), "ignore")
         return self._models.make(path, list(members.values()), extra, a_text(schema, "description", path))
 
     def _parts(self, schema: Any, path: Path) -> Iterator[tuple[Mapping[str, Any], Path]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import socket
 from typing import Any
 
@@ -40,14 +41,14 @@ async def refused(request: Request) -> Response:
 
 async def large(request: Request) -> Response:
     async def pieces():
-        while True:
+        for _ in range(100):
             yield b"x" * 10_000
 
     return StreamingResponse(pieces(), media_type="text/plain")
 
 
 async def slow(request: Request) -> Response:
-    await asyncio.sleep(60)
+    await asyncio.sleep(3)
     return Response()
 
 
@@ -94,11 +95,11 @@ async def url():
             uvicorn.Config(APP, log_level="error", lifespan="off", timeout_graceful_shutdown=1)
         )
         serving = asyncio.create_task(server.serve(sockets=[listening]))
-        while not server.started:
+        while not server.started:  # noqa: ASYNC110  (uvicorn has no event for it)
             await asyncio.sleep(0.01)
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        server.should_exit = True
-        await serving
+        server.should_exit = server.force_exit = True
+        await asyncio.wait_for(serving, 20)
 
 
 def parameters(*needed: str, **properties: Any) -> dict[str, Any]:
@@ -107,8 +108,6 @@ def parameters(*needed: str, **properties: Any) -> dict[str, Any]:
 
 async def told(url: str, arguments: dict[str, Any], **options: Any) -> Any:
     request = HttpRequest("ask", url, **options)
-    import json
-
     return json.loads(await http_tool(request, checked).ainvoke(arguments))
 
 
