@@ -13,7 +13,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 
 # as in nodes.userconfig: LangGraph has no public names for these; a test pins them
-from langgraph._internal._constants import CONF, CONFIG_KEY_CHECKPOINTER, RETURN
+from langgraph._internal._constants import CONF, CONFIG_KEY_CHECKPOINTER
 from langgraph.errors import InvalidUpdateError
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Overwrite, StateSnapshot, StateUpdate
@@ -24,6 +24,7 @@ from ..core.plain import delta_from
 from ..core.state import SharedState, fold
 from ..nodes.breakpoints import with_breakpoints
 from .nodes import Place
+from .returned import returned
 
 Supersteps = Sequence[Sequence[StateUpdate]]
 """What `abulk_update_state` takes: updates that are made one after another, each of one or more nodes."""
@@ -99,10 +100,8 @@ def _going_on(config: RunnableConfig, state: StateSnapshot) -> RunnableConfig:
 
 async def _finished(saver: Any, state: StateSnapshot) -> AsyncIterator[Mapping[str, Any]]:
     """What parts gave that a flow waits for: those of the superstep under way, and of every flow below."""
-    saved = await saver.aget_tuple(state.config)
-    for _, channel, value in (saved and saved.pending_writes) or ():
-        if channel == RETURN and isinstance(value, Mapping) and "steps" in value:
-            yield value
+    for value in returned(await saver.aget_tuple(state.config)):
+        yield value
     for task in state.tasks:
         if isinstance(task.result, Mapping):
             yield task.result

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-# LangGraph has no public name for the channel that holds what a task returned; a test pins it.
-from langgraph._internal._constants import CONF, CONFIG_KEY_CHECKPOINT_NS, RETURN
+# as in nodes.userconfig: LangGraph has no public names for these; a test pins them
+from langgraph._internal._constants import CONF, CONFIG_KEY_CHECKPOINT_NS
 from langgraph.checkpoint.base import CheckpointTuple
 
 from ..core.records import StepRecord
 from .binding import Bound
 from .flow import walk
 from .region import Region
+from .returned import returned
 
 
 async def done_in_regions(bound: Bound, saver: Any, thread_id: str) -> tuple[StepRecord, ...]:
@@ -23,16 +23,14 @@ async def done_in_regions(bound: Bound, saver: Any, thread_id: str) -> tuple[Ste
     root = await saver.aget_tuple({CONF: {**thread, CONFIG_KEY_CHECKPOINT_NS: ""}})
     if root is None:
         return ()
-    held = _returned(root)
+    held = _records(root)
     async for saved in saver.alist({CONF: thread}):
         # ids follow time, and what has not ended began after the root's last checkpoint
         if saved.checkpoint["id"] > root.checkpoint["id"]:
-            held += _returned(saved)
+            held += _records(saved)
     records = {record.id: record for record in held if record.kind != "flow"}
     return tuple(records.values())
 
 
-def _returned(saved: CheckpointTuple) -> list[StepRecord]:
-    values = (value for _, channel, value in saved.pending_writes or () if channel == RETURN)
-    steps = (value.get("steps", ()) for value in values if isinstance(value, Mapping))
-    return [StepRecord.from_plain(plain) for given in steps for plain in given]
+def _records(saved: CheckpointTuple) -> list[StepRecord]:
+    return [StepRecord.from_plain(plain) for given in returned(saved) for plain in given["steps"]]

@@ -7,9 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-
-# LangGraph has no public name for the channel in which it keeps the results of tasks; a test pins it
-from langgraph._internal._constants import RETURN
 from langgraph.checkpoint.base import CheckpointTuple
 
 from ..core.delta import Delta, compose_all
@@ -23,6 +20,7 @@ from .flow import Visit
 from .order import Ancestors
 from .points import chosen, points_of, seen_at
 from .region import Region, visit_of
+from .returned import returned
 from .supersteps import only
 
 
@@ -119,8 +117,7 @@ async def _in_region(drive: Drive, level: _Level, path: str) -> Seen:
 def _returned(drive: Drive, level: _Level) -> Delta:
     """What the tasks of an eager region gave, the steps of regions in it among them."""
     types = drive.bound.schema.types
-    values = [value for _, channel, value in level.held.pending_writes or () if channel == RETURN]
-    deltas = [delta_from(value, types) for value in values if isinstance(value, Mapping) and "steps" in value]
+    deltas = [delta_from(value, types) for value in returned(level.held)]
     inside = [delta for delta in deltas if is_below(delta.steps[-1].path, level.snapshot.path)]
     return compose_all(inside)
 
