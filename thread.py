@@ -70,8 +70,9 @@ class Thread(Displayed, Generic[Out]):
         """Another thread that stands where this one stood, and leaves this one as it is.
 
         `at` is a point of `history` or its id, a part's path (just before it last ran), or a turn's number
-        (its end); the newest point unless given. `state` are shared keys that are different there. `resume` or `run`
-        goes on from it. Raises PlaitError when there is no such point, or the new thread exists.
+        (its end); the newest point unless given. `state` are shared keys that are different there.
+        `resume` or `run` goes on from it. Raises PlaitError when there is no such point, or the new thread
+        exists.
         """
         made = Thread(self._workflow, thread_id or str(uuid4()))
         async with self._workflow.drive(self.id) as drive, self._workflow.drive(made.id) as new:
@@ -118,6 +119,19 @@ class Thread(Displayed, Generic[Out]):
     async def follow_up(self, address: str, text: str) -> InboxItem:
         """`workflow.follow_up` for this thread."""
         return await self._workflow.follow_up(self.id, address, text)
+
+    async def cancel(self, *, timeout_s: float = 30.0) -> bool:
+        """Have the thread's run stop now, in whatever process it is, and wait until it has; it can be
+        resumed. False when none is under way. Raises PlaitError when it has not stopped in time.
+
+        A run looks once a second whether it is asked to stop; one that waits for the thread and begins
+        meanwhile is asked too.
+        """
+        return await self._workflow._engine.stop(self.id, "cancel", timeout_s)
+
+    async def drain(self, *, timeout_s: float = 30.0) -> bool:
+        """Like `cancel`, but what is under way is finished first; see `Run.drain`."""
+        return await self._workflow._engine.stop(self.id, "drain", timeout_s)
 
     async def resume(self, *answers: Any, **options: Any) -> RunResult[Out]:
         """`workflow.resume` for this thread."""

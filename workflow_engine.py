@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
@@ -14,7 +14,7 @@ from .adapters.live import live_source, over_store
 from .adapters.source import Source
 from .adapters.stores import check_key, saver_for, saver_source, store_source
 from .core.errors import PlaitError
-from .core.ports import InboxItem, Live, Plane
+from .core.ports import InboxItem, Live, Plane, StopRequest
 from .graphs.addressing import check_address
 from .graphs.binding import Bound
 from .graphs.brake import Brake
@@ -23,6 +23,7 @@ from .graphs.compile import Graph
 from .graphs.drive import Drive
 from .graphs.result import RunResult
 from .graphs.run import Run
+from .graphs.stopping import stop_asked, stoppable, stopped
 from .graphs.turns import check_given, check_new_turn, continuation, turn_input
 
 
@@ -95,9 +96,9 @@ class Engine:
         """Run one turn; `run` is the handle that watches it, if there is one, else `brake` may stop it."""
         given = turn_input(task, state)
         check_given(self._bound, state)
-        async with self.drive(thread_id, context, config) as drive, _held(drive, queue):
+        async with self.drive(thread_id, context, config) as drive, _held(drive, queue) as asked:
             drive.brake = brake or drive.brake
-            return await self._driven(drive, run, given, abandon)
+            return await self._driven(drive, run, given, abandon, asked)
 
     async def resume(
         self,
@@ -111,13 +112,22 @@ class Engine:
         run: Run | None = None,
     ) -> RunResult:
         """Go on with a thread that stopped; `run` and `brake` as for `turn`."""
-        async with self.drive(thread_id, context, config) as drive, _held(drive, queue):
+        async with self.drive(thread_id, context, config) as drive, _held(drive, queue) as asked:
             drive.brake = brake or drive.brake
             if run is not None:
                 drive.listeners.append(run.listen)
                 drive.brake = run.brake
             given = await continuation(drive, answers)
-            return await drive.run(given, resumed=True)
+            async with stoppable(drive.live.inbox, drive.thread_id, drive.brake, asked):
+                return await drive.run(given, resumed=True)
+
+    async def stop(self, thread_id: str, how: Literal["cancel", "drain"], timeout_s: float) -> bool:
+        """Have the run of a thread stopped, in whatever process; False when none is under way."""
+        async with self._stores.use() as store, self._live.use() as live:
+            held = self._with_store(live, store)
+            assert held.inbox is not None
+            assert held.lock is not None
+            return await stopped(held.inbox, held.lock, thread_id, how, timeout_s)
 
     async def send(self, thread_id: str, item: InboxItem) -> InboxItem:
         """Put a message into a thread's inbox. Raises PlaitError when it can reach no unit."""
@@ -132,14 +142,21 @@ class Engine:
         return item
 
     async def _driven(
-        self, drive: Drive, run: Run | None, given: Mapping[str, Any], abandon: bool
+        self,
+        drive: Drive,
+        run: Run | None,
+        given: Mapping[str, Any],
+        abandon: bool,
+        asked: StopRequest | None,
     ) -> RunResult:
         if run is not None:
             drive.listeners.append(run.listen)
             drive.brake = run.brake
         if not drive.is_new:
             await check_new_turn(drive, abandon=abandon)
-        return await drive.run(given)
+        ear = None if drive.is_new and run is None else drive.live.inbox  # nobody knows a thread's name yet
+        async with stoppable(ear, drive.thread_id, drive.brake, asked):
+            return await drive.run(given)
 
     def _with_store(self, live: Live, store: Any) -> Live:
         """Inbox and events lie in the user's store if there is one, so that others who have it find them."""
@@ -147,11 +164,13 @@ class Engine:
 
 
 @asynccontextmanager
-async def _held(drive: Drive, queue: bool) -> AsyncIterator[None]:
-    """One run at a time on a thread, which is recorded. Raises ThreadBusy, unless it may `queue`."""
+async def _held(drive: Drive, queue: bool) -> AsyncIterator[StopRequest | None]:
+    """One run at a time on a thread, which is recorded; gives what a former run was asked last. Raises
+    ThreadBusy, unless it may `queue`."""
     async with AsyncExitStack() as stack:
         if (lock := drive.live.lock) is not None:
             await stack.enter_async_context(lock.hold(drive.thread_id, wait=queue))
+        asked = None if drive.is_new else await stop_asked(drive.live.inbox, drive.thread_id)
         if (events := drive.live.events) is not None:
             drive.recorder = await stack.enter_async_context(events.writer(drive.thread_id))
-        yield
+        yield asked

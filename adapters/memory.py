@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import count
 
 from ..core.events import Event
-from ..core.ports import InboxItem, LoggedRun, Recorder
+from ..core.ports import InboxItem, LoggedRun, Recorder, StopRequest
 from .eventlog import KEPT_RUNS, merged
 
 
@@ -21,6 +21,7 @@ class MemoryInbox:
 
     def __init__(self) -> None:
         self._items: dict[str, dict[str, InboxItem]] = {}
+        self._stops: dict[str, StopRequest] = {}
 
     async def put(self, thread_id: str, item: InboxItem) -> None:
         self._items[thread_id] = {**self._items.get(thread_id, {}), item.id: item}
@@ -28,6 +29,12 @@ class MemoryInbox:
     async def items(self, thread_id: str) -> Sequence[InboxItem]:
         held = self._items.get(thread_id)
         return tuple(held[key] for key in sorted(held)) if held else ()
+
+    async def ask_to_stop(self, thread_id: str, request: StopRequest) -> None:
+        self._stops[thread_id] = request
+
+    async def stop_asked(self, thread_id: str) -> StopRequest | None:
+        return self._stops.get(thread_id)
 
 
 class MemoryEventLog:

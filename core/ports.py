@@ -26,13 +26,27 @@ class InboxItem:
     kind: Literal["steer", "follow_up"] = "steer"
 
 
+@dataclass(frozen=True, slots=True)
+class StopRequest:
+    """Somebody wants a thread's run to stop: now (`cancel`), or where nothing is half done (`drain`)."""
+
+    id: str
+    how: Literal["cancel", "drain"] = "cancel"
+
+
 class Inbox(Protocol):
-    """Messages for running units, readable and writable from any process."""
+    """Messages for running units and their runs, readable and writable from any process."""
 
     async def put(self, thread_id: str, item: InboxItem) -> None: ...
 
     async def items(self, thread_id: str) -> Sequence[InboxItem]:
         """All that was ever put, oldest first; who has been given what is in the thread's own state."""
+
+    async def ask_to_stop(self, thread_id: str, request: StopRequest) -> None:
+        """Leave a request for the thread's run; it takes the place of the one before."""
+
+    async def stop_asked(self, thread_id: str) -> StopRequest | None:
+        """The latest request that was left, heeded or not."""
 
 
 JournalState = Literal["started", "done", "paused", "cancelled"]

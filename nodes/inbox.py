@@ -25,13 +25,14 @@ from langgraph.store.base import BaseStore, SearchItem
 from ..core.addresses import parse_address
 from ..core.errors import PlaitError
 from ..core.paths import memory_key
-from ..core.ports import InboxItem
+from ..core.ports import InboxItem, StopRequest
 from .content import clean_text
 
 Kind = Literal["steer", "follow_up"]
 Mode = Literal["one-at-a-time", "all"]
 """How many waiting messages a unit is given before one model call."""
 
+STOP = "stop"
 PAGE = 1000
 """Items of one read of the store, which gives ten unless told."""
 
@@ -43,6 +44,10 @@ def inbox_namespace(thread_id: str) -> tuple[str, ...]:
     ('plait', 'inbox', 'mei%40example%2Eorg')
     """
     return ("plait", "inbox", quote(thread_id, safe="", errors="replace").replace(".", "%2E"))
+
+
+def _stop_namespace(thread_id: str) -> tuple[str, ...]:
+    return ("plait", STOP, *inbox_namespace(thread_id)[2:])
 
 
 def new_item(address: str, text: str, kind: Kind = "steer") -> InboxItem:
@@ -64,6 +69,14 @@ class StoreInbox:
 
     def __init__(self, store: BaseStore) -> None:
         self._store = store
+
+    async def ask_to_stop(self, thread_id: str, request: StopRequest) -> None:
+        value = {"id": request.id, "how": request.how}
+        await self._store.aput(_stop_namespace(thread_id), STOP, value, index=False)
+
+    async def stop_asked(self, thread_id: str) -> StopRequest | None:
+        item = await self._store.aget(_stop_namespace(thread_id), STOP, refresh_ttl=False)
+        return None if item is None else StopRequest(item.value["id"], item.value["how"])
 
     async def put(self, thread_id: str, item: InboxItem) -> None:
         value = {"address": item.address, "text": item.text, "kind": item.kind}
