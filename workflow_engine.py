@@ -24,7 +24,7 @@ from .graphs.drive import Drive
 from .graphs.result import RunResult
 from .graphs.run import Run
 from .graphs.stopping import stop_asked, stoppable, stopped
-from .graphs.turns import check_given, check_new_turn, continuation, turn_input
+from .graphs.turns import UNSET, check_given, check_new_turn, continuation, turn_input
 
 
 class Engine:
@@ -112,14 +112,16 @@ class Engine:
         run: Run | None = None,
     ) -> RunResult:
         """Go on with a thread that stopped; `run` and `brake` as for `turn`."""
-        async with self.drive(thread_id, context, config) as drive, _held(drive, queue) as asked:
-            drive.brake = brake or drive.brake
-            if run is not None:
-                drive.listeners.append(run.listen)
-                drive.brake = run.brake
-            given = await continuation(drive, answers)
-            async with stoppable(drive.live.inbox, drive.thread_id, drive.brake, asked):
-                return await drive.run(given, resumed=True)
+        async with self.drive(thread_id, context, config) as drive:
+            meant = await drive.questions() if queue and answers is not UNSET else None
+            async with _held(drive, queue) as asked:
+                drive.brake = brake or drive.brake
+                if run is not None:
+                    drive.listeners.append(run.listen)
+                    drive.brake = run.brake
+                given = await continuation(drive, answers, meant)
+                async with stoppable(drive.live.inbox, drive.thread_id, drive.brake, asked):
+                    return await drive.run(given, resumed=True)
 
     async def stop(self, thread_id: str, how: Literal["cancel", "drain"], timeout_s: float) -> bool:
         """Have the run of a thread stopped, in whatever process; False when none is under way."""

@@ -16,15 +16,29 @@ from pydantic import BaseModel
 from ..nodes.schema import output_schema
 from ..nodes.unit import WorkflowUnit
 from .flow import Flow
+from .region import Region
 
 IGNORED = ("model", "adapter", "retry", "limits", "description", "steering")
 """Fields of a unit that may change between a run and its resume: how it runs, not what it is."""
 
 
+def shape_key(path: str) -> str:
+    """Where among the hashes that of a flow's shape stands; no path begins so."""
+    return f"|{path}"
+
+
+def _shape(flow: Flow[Any, Any]) -> Any:
+    """What a resume goes by where parts run side by side: which there are, in what order, after what."""
+    needs = getattr(flow, "dependencies", None) or {}
+    return [flow.type, list(flow.parts), {key: _plain(value) for key, value in needs.items()}]
+
+
 def part_hashes(part: Any, path: str = "") -> dict[str, str]:
-    """A hash for every unit and step of `part`, by its path without passes."""
+    """A hash for every unit and step of `part`, by its path without passes, and for the shape of each flow
+    whose parts may run side by side."""
     if isinstance(part, Flow):
-        hashes: dict[str, str] = {}
+        is_region = isinstance(part, Region) or part.type == "dag"
+        hashes: dict[str, str] = {shape_key(path): digest(_shape(part))} if is_region else {}
         for key, child in part.parts.items():
             hashes |= part_hashes(child, part.place_of(key, path))
         return hashes

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+# LangGraph has no public name for this; a test pins it
+from langgraph.types import _interrupt_id
+
 from ..core.ports import Journal, Question
-from ..nodes.approvals import ASKED, DECIDED
+from ..nodes.approvals import DECIDED, TASK
 from ..nodes.asking import read_question
 from ..nodes.doubt import IN_DOUBT, doubt_of
 
-Begun: TypeAlias = Mapping[tuple[str, int], Mapping[str, Any]]
-"""What is noted of calls that were approved and under way, by path and place in the reply."""
+Begun: TypeAlias = Mapping[str, Mapping[str, Any]]
+"""What is noted of calls that were approved and began, by the ids of the questions that asked for it."""
 
 NOTHING_BEGUN: Begun = MappingProxyType({})
+
+ASKED_AGAIN = 16
+"""How often an approval may have been asked for anew, because its answer did not fit."""
 
 
 async def calls_begun(journal: Journal | None, thread_id: str, state: Any) -> Begun:
@@ -27,19 +33,21 @@ async def calls_begun(journal: Journal | None, thread_id: str, state: Any) -> Be
     noted = [
         {**entry.result, "state": entry.state}
         for entry in entries.values()
-        if entry.state != "paused" and isinstance(entry.result, Mapping)
+        if entry.state != "paused" and isinstance(entry.result, Mapping) and DECIDED in entry.result
     ]
-    return {(note["path"], note["place"]): note for note in noted if DECIDED in note}
+    return {id: note for note in noted for id in _ids(note[TASK])}
 
 
-def as_doubt(question: Question, place: int, begun: Begun) -> Question | None:
+def _ids(task: str) -> Iterator[str]:
+    """The ids that the questions of a task have, which LangGraph makes of its namespace and their number."""
+    return (_interrupt_id(task, number) for number in range(ASKED_AGAIN))
+
+
+def as_doubt(question: Question, begun: Begun) -> Question | None:
     """The question of what became of a call, where its approval is still open but it began; None when it is
     known, because it ended and only its checkpoint is missing."""
-    note = begun.get((question.path, place))
+    note = begun.get(question.id)
     if note is None or question.kind != "approval":
-        return question
-    request = question.question["action_request"]
-    if (request["action"], request["args"]) != (note["tool"], note[ASKED]):
         return question
     if note["state"] == "done":
         return None

@@ -136,7 +136,7 @@ def questions_from(interrupts: Iterable[Any], begun: Begun = NOTHING_BEGUN) -> t
     `begun` are calls that were approved and began: of those is asked what became of them, if that.
     """
     read = sorted((read_question(interrupt) for interrupt in interrupts), key=_order)
-    left = (as_doubt(question, place, begun) for question, place in read)
+    left = (as_doubt(question, begun) for question, _ in read)
     return tuple(question for question in left if question is not None)
 
 

@@ -55,7 +55,8 @@ async def resume_plan(drive: Drive) -> ResumePlan:
     """The plan of a thread. Raises NothingToResume for one that has run nothing, or has ended well."""
     state = await drive.state(subgraphs=True)
     ended = state.values.get("outcome")
-    if not state.tasks and ended != "failed":
+    is_lost = not ended and state.values.get("turn")  # of what was under way the definition has nothing left
+    if not state.tasks and ended != "failed" and not is_lost:
         told = f"ended {ended!r}" if ended else "has not run anything yet"
         raise NothingToResume(f"thread {drive.thread_id!r} {told}")
     records = list(_records(state.values))
@@ -67,7 +68,8 @@ async def resume_plan(drive: Drive) -> ResumePlan:
     journal = drive.live.journal
     entries = await journal.entries(drive.thread_id) if journal is not None else {}
     begun_calls = [e.result for e in entries.values() if e.state in ("started", "cancelled")]
-    calls = [call for call in begun_calls if isinstance(call, Mapping) and "tool" in call]
+    turn = (state.values.get("turn") or {}).get("number")
+    calls = [c for c in begun_calls if isinstance(c, Mapping) and "tool" in c and c.get("turn") in (0, turn)]
     return ResumePlan(
         drive.thread_id,
         tuple(dict.fromkeys(reused)),

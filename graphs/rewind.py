@@ -12,6 +12,7 @@ from ..core.paths import definition_key, is_below
 from ..core.records import ANEW, StepRecord
 from ..core.usage import Usage
 from .binding import Bound
+from .definition import shape_key
 from .flow import Flow
 
 UNDONE = ("failed", "cancelled")
@@ -60,10 +61,30 @@ def check_definition(bound: Bound, thread_id: str, state: Any, done: Sequence[St
     records = [*_ran_well(state.values), *(record for record in done if _is_well(record))]
     ran = dict.fromkeys([*(definition_key(r.path) for r in records), *_begun(flow, state, "")])
     changed = [path for path in ran if before.get(path) != bound.hashes.get(path)]
+    changed += [p or flow.type for p in _under_way(flow, state, "") if _is_reshaped(p, before, bound)]
+    if not state.tasks and not state.values.get("outcome") and state.values.get("turn"):
+        changed.append(str(flow.id or flow.type))  # what was under way is not there any more
     # a step of a plan stands at no path of the definition, but its executor does
     changed += [r.path for r in records if definition_key(r.path) not in before and r.definition in gone]
     if changed:
         raise DefinitionChanged(thread_id, changed)
+
+
+def _under_way(flow: Any, state: Any, path: str) -> Iterator[str]:
+    """The flows that have begun and not ended."""
+    for task in state.tasks:
+        part = flow.parts.get(task.name) if isinstance(flow, Flow) else None
+        if isinstance(part, Flow) and task.result is None:
+            place = flow.place_of(task.name, path)
+            yield place
+            if hasattr(task.state, "tasks"):
+                yield from _under_way(part, task.state, place)
+
+
+def _is_reshaped(path: str, before: Mapping[str, str], bound: Bound) -> bool:
+    """Whether parts that run side by side are others now, or in another order: their results are told
+    apart by it."""
+    return before.get(shape_key(path)) != bound.hashes.get(shape_key(path))
 
 
 def _is_well(record: StepRecord) -> bool:

@@ -84,8 +84,10 @@ async def check_new_turn(drive: Drive, *, abandon: bool) -> None:
         await drive.settle()
 
 
-async def continuation(drive: Drive, answers: Any) -> Any:
+async def continuation(drive: Drive, answers: Any, meant: Sequence[Question] | None = None) -> Any:
     """A Command with answers or with the failed parts taken up again, or None after a crash.
+
+    `meant` are the questions that were open when the answers were given, if that may be a while ago.
 
     Raises NothingToResume, ClassChanged, DefinitionChanged, or ThreadPaused when answers are missing.
     """
@@ -96,8 +98,13 @@ async def continuation(drive: Drive, answers: Any) -> Any:
     done = await drive.done_in_regions() if state.tasks else ()
     check_definition(drive.bound, drive.thread_id, state, done)
     questions = await drive.asked_by(state)
+    if meant is not None and {one.id for one in meant} != {one.id for one in questions}:
+        told = "the questions that were open when this answer was given have been answered meanwhile"
+        raise PlaitError(f"thread {drive.thread_id!r}: {told}; look at what is open now")
     if questions:
         return Command(resume=_answers(drive, questions, answers))
+    if answers is not UNSET:
+        raise PlaitError(f"thread {drive.thread_id!r} has no open question; resume it without answers")
     if state.tasks:  # not `next`: a step that is done, but lost the checkpoint after it, is not in there
         return None
     ended = state.values.get("outcome")

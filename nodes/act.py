@@ -166,7 +166,7 @@ def _returned(role: ReactRole, rules: Any, step: Step, results: Mapping[str, Cal
 
 def _journal(frame: Frame, runtime: Runtime[Frame]) -> CallJournal | None:
     journal = CallJournal.of(frame.run.live, runtime.store, get_config())
-    return journal.in_rounds() if journal is not None else None
+    return journal.in_rounds(frame.snapshot.turn) if journal is not None else None
 
 
 class Calls:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from ..core.errors import PlaitError
 from ..core.ports import Question
-from .asking import Asker
+from .asking import Asker, task_namespace
 from .calls import Call
 from .decide import answer
 from .declared import APPROVAL
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 DECISION = "plait_decision"
 """Where a tool message keeps what a person decided of its call, until the unit ends."""
 
-DECIDED, ASKED = "decided", "asked"
-"""What the journal notes of a call that a person approved: the decision, and the arguments it was about."""
+DECIDED, TASK = "decided", "task"
+"""What the journal notes of a call that a person approved: the decision, and the task that asked for it."""
 
 CONFIG = {"allow_ignore": True, "allow_respond": True, "allow_edit": True, "allow_accept": True}
 
@@ -84,13 +84,13 @@ async def approved(
     """
     asked = _asked(call, tool)
     if begun is not None and DECIDED in begun:
-        decision = Decision(**begun[DECIDED])
+        decision, task = Decision(**begun[DECIDED]), begun[TASK]
     else:
-        decision = decided(tool.tool, asked, why, asker)
+        decision, task = decided(tool.tool, asked, why, asker), task_namespace()
     if not decision.runs:
         return _noted(_answered(call, tool, decision), decision)
     changed = call if decision.args is None else replace(call, args=dict(decision.args))
-    result = await run(changed, tool, {DECIDED: decision.to_plain(), ASKED: asked})
+    result = await run(changed, tool, {DECIDED: decision.to_plain(), TASK: task})
     message = result.message if decision.args is None else _told(result.message, decision)
     return replace(result, message=_noted(message, decision))
 

@@ -58,15 +58,15 @@ class Asker:
 
     def ask(self, question: Any, kind: QuestionKind = "question") -> Any:
         """Pause with `question`; gives the answer once the thread is resumed with it."""
-        namespace = _namespace()
-        if namespace in self.pauses:  # somebody caught the pause and tries again
-            raise self.pauses[namespace]
-        number = self.asked[namespace] = self.asked.get(namespace, 0) + 1
-        where = f"{Interrupt.from_ns(None, namespace).id}:{number}"
+        task = task_namespace()
+        if task in self.pauses:  # somebody caught the pause and tries again
+            raise self.pauses[task]
+        number = self.asked[task] = self.asked.get(task, 0) + 1
+        where = f"{Interrupt.from_ns(None, task).id}:{number}"
         try:
             answer = interrupt(placed(question, self.path, self.place, kind))
         except GraphInterrupt as pause:
-            self.pauses[namespace] = pause
+            self.pauses[task] = pause
             if self.publish is not None:
                 self.publish(self._request(where, question))
             raise
@@ -122,7 +122,7 @@ async def asking(asker: Asker, work: Awaitable[Any]) -> Any:
     return given
 
 
-def _namespace() -> str:
+def task_namespace() -> str:
     """The checkpoint namespace of the task that runs. Raises PlaitError where none does."""
     try:
         conf = get_config().get("configurable", {})

@@ -75,6 +75,7 @@ class CallJournal:
     is_sync: bool = True
     gathered: bool = False
     rounds: bool = False
+    turn: int = 0
     late: set[asyncio.Task[None]] = field(default_factory=set)
 
     @classmethod
@@ -129,9 +130,9 @@ class CallJournal:
         if self.late:
             await asyncio.wait(self.late)
 
-    def in_rounds(self) -> CallJournal:
-        """The same for a node that runs in rounds."""
-        return replace(self, rounds=True)
+    def in_rounds(self, turn: int) -> CallJournal:
+        """The same for a node that runs in rounds, in some turn of the thread."""
+        return replace(self, rounds=True, turn=turn)
 
     def looking_back(self) -> CallJournal:
         """The same for a node whose calls share LangGraph's count of questions, and may be called anew."""
@@ -208,14 +209,8 @@ class Page:
 
     def _note(self, place: Plain, doubt: Plain) -> Plain:
         """What is written of a call while it is not done."""
-        return {
-            "tool": self.tool.name,
-            "args": self.args,
-            "effect": self.effect,
-            **place,
-            **self.about,
-            **doubt,
-        }
+        call = {"tool": self.tool.name, "args": self.args, "effect": self.effect, "turn": self.journal.turn}
+        return {**call, **place, **self.about, **doubt}
 
     async def _run(self, run: Callable[[], Awaitable[Plain]], place: Plain, doubt: Plain) -> Plain:
         note = self._note(place, doubt)

@@ -52,7 +52,7 @@ async def run_loop(role: ReactRole, frame: Frame, runtime: Runtime[Any]) -> Plai
     frame = replace(frame, in_root=in_root(frame))
     own = runtime.override(context=frame)
     journal = CallJournal.of(frame.run.live, runtime.store, config)
-    rounds = Rounds(journal and replace(journal, gathered=True))
+    rounds = Rounds(journal and replace(journal, gathered=True, turn=frame.snapshot.turn))
     state: UnitState = role.enter(frame.snapshot)  # type: ignore[assignment]
     for number in count(1):
         held = await rounds.open(number)

@@ -66,10 +66,10 @@ async def run_unit(run: Run, frame: Frame) -> Delta:
         await _commit_global(delta, run.store)
         delta = await stages.after("context.record", plane.record, delta)
         await stages.passed("checkpoint")
+        delta = await stages.after("observability.emit", plane.emit, delta)
     except BaseException as error:
         _ended_badly(frame, run.unit.id, error)
         raise
-    delta = await stages.after("observability.emit", plane.emit, delta)
     _emit_end(frame, run.unit.id, delta.steps[-1])
     await stages.passed("bus.publish")
     said = _messages(delta, execution.inner, snapshot)
@@ -113,6 +113,10 @@ class _Stages:
             return await in_time(self._meter, stage)
         except TimeIsUp as error:
             raise RunError(f"{name} did not end: {error}", reason="limit") from error
+        except (GraphBubbleUp, RunError):
+            raise
+        except Exception as error:
+            raise RunError(f"{name} raised {type(error).__name__}: {error}", reason="error") from error
 
     async def before(self, name: StageName, stage: SnapshotStage | None, snapshot: Snapshot) -> Snapshot:
         """What the unit may see after the stage; an empty stage costs nothing."""
@@ -126,7 +130,7 @@ class _Stages:
         return changed(snapshot, await call_task(name, run_stage, name), self._types)
 
     async def after(self, name: StageName, stage: DeltaStage | None, delta: Delta) -> Delta:
-        """What the unit did, as the stage leaves it."""
+        """What the unit did, as the stage leaves it; failed where it refuses."""
         await self.passed(name)
         if stage is None:
             return delta
@@ -134,7 +138,12 @@ class _Stages:
         async def run_stage(_: str) -> dict[str, Any]:
             return update_from(await self._in_time(name, lambda: stage(self._snapshot, delta)))
 
-        return delta_from(await call_task(name, run_stage, name), self._types)
+        try:
+            return delta_from(await call_task(name, run_stage, name), self._types)
+        except RunError as error:
+            if error.reason == "store":
+                raise
+            return _refused(delta, error.reason, error)
 
 
 def _adapted(unit: WorkflowUnit[Any], delta: Delta, snapshot: Snapshot) -> Delta:

@@ -12,6 +12,7 @@ from plait import (
     DAGFlow,
     DefinitionChanged,
     LoopFlow,
+    ParallelFlow,
     Plan,
     RouterFlow,
     RunError,
@@ -188,3 +189,43 @@ async def test_a_step_of_a_plan_counts_as_its_executor() -> None:
     with pytest.raises(DefinitionChanged, match="one"):
         await planned(a.with_(prompt="Do otherwise."), b, saver).resume("t", "yes")
     assert (await planned(a, b, saver).resume("t", "yes")).outcome == "done"
+
+
+@pytest.mark.parametrize("scheduling", ["eager", "superstep"])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda: ParallelFlow(b, a),
+        lambda: ParallelFlow(a, c, b),
+        lambda: a >> b,
+        lambda: DAGFlow(None, [a, b, c], dependencies={"b": ["a", "c"]}),
+    ],
+    ids=["other order", "one more", "no region", "a graph"],
+)
+async def test_parts_that_run_side_by_side_may_not_change_their_order(changed: Any, scheduling: Any) -> None:
+    saver = InMemorySaver()
+
+    def workflow(flow: Any) -> Workflow:
+        model = ScriptedModel(script(PAUSING))
+        return Workflow(flow, model=model, checkpointer=saver, scheduling=scheduling)
+
+    assert (await workflow(ParallelFlow(a, b)).run("go", thread_id="t")).outcome == "paused"
+    assert (await workflow(changed()).thread("t").resume_plan()).incompatible
+    with pytest.raises(DefinitionChanged):
+        await workflow(changed()).resume("t", "yes")
+    assert (await workflow(ParallelFlow(a, b)).resume("t", "yes")).outcome == "done"
+
+
+@pytest.mark.parametrize("scheduling", ["eager", "superstep"])
+async def test_what_a_step_of_a_graph_waits_for_may_not_change(scheduling: Any) -> None:
+    saver = InMemorySaver()
+
+    def workflow(*needs: str) -> Workflow:
+        flow = DAGFlow(None, [a, b, c], dependencies={"c": [*needs]})
+        model = ScriptedModel(script(PAUSING))
+        return Workflow(flow, model=model, checkpointer=saver, scheduling=scheduling)
+
+    assert (await workflow("b").run("go", thread_id="t")).outcome == "paused"
+    with pytest.raises(DefinitionChanged, match="dag"):
+        await workflow("a", "b").resume("t", "yes")
+    assert (await workflow("b").resume("t", "yes")).outcome == "done"

@@ -10,7 +10,6 @@ from plait.testing import ScriptedModel, call
 
 from .processes import started, told, until
 
-
 HELD = {"s": 60.0}
 """How long the tool takes."""
 

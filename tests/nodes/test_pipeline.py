@@ -159,6 +159,18 @@ async def test_a_stage_that_hangs_is_stopped_by_the_limit(name):
     assert "did not end" in str(error)
 
 
+@pytest.mark.parametrize("name", AFTER)
+@pytest.mark.parametrize("error", [RunError("not today", reason="rejected"), KeyError("a bug")])
+async def test_a_later_stage_that_refuses_or_breaks_fails_the_unit(name, error):
+    async def refuse(snapshot, delta):
+        raise error
+
+    failed = await failure(Workflow(work, model=scripted([DONE]), plane=Plane(**{name: refuse})))
+    assert (failed.path, failed.result.state) == ("work", {})
+    assert failed.reason == ("rejected" if isinstance(error, RunError) else "error")
+    assert "not today" in str(failed) or "raised KeyError: 'a bug'" in str(failed)
+
+
 async def test_the_writes_of_a_failed_unit_are_not_committed():
     def note(runtime: ToolRuntime) -> str:
         """Note."""
