@@ -152,6 +152,10 @@ NEEDED = (
 )
 
 
+UNSURE = ("unknown-name", "missing-key", "wrong-type", "unused-unit")
+"""Faults that may be none when a file that is included could not be read."""
+
+
 @dataclass
 class _Faults:
     """What is wrong with a file, and the book that knows where its parts stand."""
@@ -170,7 +174,9 @@ class _Faults:
 def _read(source: Source, cast: Cast, importer: Importer) -> tuple[Document | None, _Faults]:
     book = Book(REGISTRY, importer, play=cast.play, model=cast.model)
     document = None if source.root is None else read_document(source.root, Reading(book))
-    return document, _Faults(book, [*source.faults, *cast.faults, *book.faults], source.name)
+    is_partial = any(fault.code == "include" for fault in source.faults)
+    told = [fault for fault in book.faults if not (is_partial and fault.code in UNSURE)]
+    return document, _Faults(book, [*source.faults, *cast.faults, *told], source.name)
 
 
 def _made(
@@ -186,7 +192,8 @@ def _made(
         unmade = [fault for fault in error.faults if fault.message.startswith("model ") and not fault.path]
         rest = [fault for fault in error.faults if fault not in (*lacking, *unmade)]
         faults.told += Located(document.flow, faults.book, _spec(root)).told(rest)
-        messages = [fault.message for fault in unmade] + [NEEDED] * bool(lacking)
+        is_needed = bool(lacking) and not any(one.path.startswith("spec.mock") for one in faults.told)
+        messages = [fault.message for fault in unmade] + [NEEDED] * is_needed
         faults.told += [diagnostic("model", one, _place_of("model", root), "spec.model") for one in messages]
     except MissingExtra as error:
         faults.told.append(diagnostic("model", str(error), _place_of("model", root), "spec.model"))

@@ -75,8 +75,13 @@ def importer_beside(folder: Path | None) -> Importer:
             return imported(path)
         if str(folder) not in sys.path:
             sys.path.append(str(folder))
-        value = imported(path)
-        _check_is_ours(path.partition(":")[0].partition(".")[0], folder)
+        top = path.partition(":")[0].partition(".")[0]
+        try:
+            value = imported(path)
+        except Unimportable:
+            _check_is_ours(top, folder)
+            raise
+        _check_is_ours(top, folder)
         return value
 
     return found
@@ -87,6 +92,9 @@ def _check_is_ours(name: str, folder: Path) -> None:
     here = next(
         (one for one in (folder / f"{name}.py", folder / name / "__init__.py") if one.is_file()), None
     )
-    loaded = getattr(sys.modules.get(name), "__file__", None)
-    if here is not None and loaded is not None and Path(loaded).resolve() != here.resolve():
-        raise Unimportable(f"module {name!r} is {loaded}, not the {here.name} beside the file; rename that")
+    if here is None or name not in sys.modules:
+        return
+    loaded = getattr(sys.modules[name], "__file__", None)
+    if loaded is None or Path(loaded).resolve() != here.resolve():
+        known = loaded or "built into Python"
+        raise Unimportable(f"module {name!r} is {known}, which hides {here} beside the file; rename that")

@@ -6,12 +6,13 @@ What a model sends fills the path, the query or the body, never the host and no 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from ..nodes.declared import Effect
 from ..nodes.toolforms import ToolFailed
@@ -19,7 +20,7 @@ from ..nodes.toolforms import ToolFailed
 Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 EFFECTS: Mapping[str, Effect] = {"GET": "read", "HEAD": "read", "PUT": "idempotent", "DELETE": "idempotent"}
 SENDS_BODY = ("POST", "PUT", "PATCH")
-ENVIRONMENT = "env:"
+_ENVIRONMENT = re.compile(r"(?:^|(?<=\s))env:([A-Za-z_]\w*)")
 LONGEST_S = 600
 _NAME = re.compile(r"\{([A-Za-z_]\w*)\}")
 _LEFT_OUT: Any = object()
@@ -30,7 +31,7 @@ class HttpRequest:
     """A tool that is one request. `url` is `https://host/{path_parameter}`.
 
     Without `query` and `body`, parameters that are not in the path are the query, or the JSON body of a
-    method that has one. A header `env:NAME` is read from the environment at each call and stands in no
+    method that has one. `env:NAME` in a header is read from the environment at each call and stands in no
     file. `effect` is the method's unless declared: POST and PATCH are unsafe. Raises ValueError.
     """
 
@@ -71,6 +72,11 @@ class HttpRequest:
         for where, given in (("query", self.query), ("body", self.body)):
             if unknown := [name for name in _names_in(given) if name not in known]:
                 raise ValueError(f"{where}: there is no parameter {unknown[0]!r}")
+        sends_bare = self.query is None and self.body is None and self.method not in SENDS_BODY
+        sent = known if sends_bare else self.query or {}
+        for name, _ in parse_qsl(urlsplit(self.url).query, keep_blank_values=True):
+            if name in sent:
+                raise ValueError(f"url: {name!r:.60} stands in its query already; keep one of the two")
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -168,7 +174,13 @@ def _text(value: Any) -> str:
 
 
 def _as_query(value: Any) -> Any:
-    return [_text(item) for item in value] if isinstance(value, list) else _text(value)
+    if isinstance(value, list):
+        return [_one(item) for item in value if item is not None]
+    return _one(value)
+
+
+def _one(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else _text(value)
 
 
 def _headers(headers: Mapping[str, str]) -> dict[str, str]:
@@ -176,10 +188,14 @@ def _headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _header(name: str, value: str) -> str:
-    if not value.startswith(ENVIRONMENT):
-        return value
-    found = os.environ.get(value.removeprefix(ENVIRONMENT))
-    if not found:
-        told = f"the environment variable {value.removeprefix(ENVIRONMENT)} is not set"
+    def found(match: re.Match[str]) -> str:
+        held = os.environ.get(match[1], "").strip()
+        if not held:
+            told = f"the environment variable {match[1]} is not set"
+        elif re.search(r"[^\x20-\x7e]", held):
+            told = f"the environment variable {match[1]} holds characters that no header may have"
+        else:
+            return held
         raise ToolFailed(f"the header {name} cannot be sent: {told}")
-    return found
+
+    return _ENVIRONMENT.sub(found, value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
@@ -30,10 +31,10 @@ class HttpTool(BaseTool):
     request: HttpRequest
     check: Check
 
-    def _run(self, **arguments: Any) -> str:
+    def _run(self, /, **arguments: Any) -> str:
         return asyncio.run(self._arun(**arguments))
 
-    async def _arun(self, **arguments: Any) -> str:
+    async def _arun(self, /, **arguments: Any) -> str:
         return await sent(self.request, filled(self.request, self.check(self.request.schema, arguments)))
 
 
@@ -64,18 +65,27 @@ async def sent(request: HttpRequest, given: Filled) -> str:
 
 
 async def _answered(client: httpx.AsyncClient, request: HttpRequest, given: Filled) -> str:
-    url, query = given.url, given.query
+    import httpx
+
+    url = httpx.URL(given.url)
+    if given.query:
+        url = url.copy_with(params={**given.query, **_by_name(url)})
     for _ in range(MOST_REDIRECTS + 1):
         what: dict[str, Any] = {} if given.body is None else {"json": given.body}
-        asked = client.build_request(request.method, url, params=query or None, headers=given.headers, **what)
+        asked = client.build_request(request.method, url, headers=given.headers, **what)
         answer = await client.send(asked, stream=True)
         try:
             if not answer.has_redirect_location:
                 return await _told(answer)
         finally:
             await answer.aclose()
-        url, query = _followed(request, answer), {}
+        url = httpx.URL(_followed(request, answer))
     raise ToolFailed(f"{_host(given.url)} redirects again and again")
+
+
+def _by_name(url: httpx.URL) -> dict[str, list[str]]:
+    """The query that stands in a URL itself."""
+    return {name: url.params.get_list(name) for name in url.params}
 
 
 def _followed(request: HttpRequest, answer: httpx.Response) -> str:
@@ -108,7 +118,9 @@ async def _read(pieces: AsyncIterator[bytes]) -> tuple[bytes, bool]:
 
 
 def _text(content: bytes, kind: str, encoding: str) -> str:
-    if b"\0" in content[:1000]:
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    if b"\0" in content[:1000] and not encoding.lower().startswith(("utf-16", "utf-32")):
         return f"({len(content)} bytes of {kind or 'unknown content'}, which is no text)"
     try:
         return content.decode(encoding, "replace")

@@ -56,12 +56,20 @@ def class_name(cls: type) -> str:
 
 def find_class(name: str, registry: Registry) -> type:
     """The class of that name today. Raises Changed when there is none, or when its values cannot be kept."""
-    found: object = registry.get(name)
+    found: object = registry.get(name) or _reader_of(name, registry)
     if found is None:
         found = _imported(name)
     if kind_of(found) is None:
         raise Changed(name, "which is no pydantic model, dataclass, enum or named tuple now")
     return cast(type, found)
+
+
+READS = "__plait_reads__"
+"""Where a class says how the names begin of the classes whose values it reads as its own."""
+
+
+def _reader_of(name: str, registry: Registry) -> type | None:
+    return next((cls for cls in registry.values() if name.startswith(vars(cls).get(READS, "|"))), None)
 
 
 def _imported(name: str) -> object:

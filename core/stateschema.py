@@ -11,6 +11,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from typing_extensions import ReadOnly
 
+from .attributes import told_names
 from .codec import decode, encode, registry_of
 from .errors import PlaitError
 
@@ -117,7 +118,8 @@ def _hints_of(source: type) -> dict[str, Any]:
     Raises PlaitError for a type that cannot be resolved.
     """
     if issubclass(source, BaseModel):
-        return {key: _annotated(info) for key, info in source.model_fields.items()}
+        told = told_names(source)
+        return {told[name]: _annotated(info) for name, info in source.model_fields.items()}
     try:
         hints = get_type_hints(source, include_extras=True)
     except NameError as error:
@@ -139,8 +141,8 @@ def _unmarked(hint: Any) -> Any:
 
 def _defaults_of(source: type) -> dict[str, Callable[[], Any]]:
     if issubclass(source, BaseModel):
-        infos = source.model_fields.items()
-        return {key: _caller(info) for key, info in infos if not info.is_required()}
+        told, infos = told_names(source), source.model_fields.items()
+        return {told[name]: _caller(info) for name, info in infos if not info.is_required()}
     if is_dataclass(source):
         made = {f.name: _field_default(f) for f in fields(source)}
         return {key: make for key, make in made.items() if make is not None}

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from ..core.errors import Fault, PlaitError
 from ..core.stateschema import UNTYPED, StateSchema, state_schema
 from ..nodes.unit import WorkflowUnit
-from .flow import Flow
+from .flow import Flow, walk
 from .region import Region
 
 
 def key_faults(flow: Any, state: Any) -> list[Fault]:
-    """Two units that may run at the same time and write one key that has no reducer, and keys that are
-    read though nothing before writes them and the typed state does not have them."""
+    """Two units that may run at the same time and write one key that has no reducer, keys that are read
+    though nothing before writes them, and keys that the typed state does not have."""
     schema = _schema(state)
-    return [*_write_faults(flow, "", schema), *_read_faults(flow, "", frozenset(schema.hints), schema)]
+    return [
+        *_unknown_faults(flow, schema),
+        *_write_faults(flow, "", schema),
+        *_read_faults(flow, "", frozenset(schema.hints), schema),
+    ]
 
 
 def _schema(state: Any) -> StateSchema:
@@ -24,6 +29,27 @@ def _schema(state: Any) -> StateSchema:
         return state_schema(state)
     except PlaitError:
         return UNTYPED  # told where the state is read
+
+
+def _unknown_faults(flow: Any, schema: StateSchema) -> Iterator[Fault]:
+    for path, part in walk(flow) if schema.hints else ():
+        for word, key in _named_keys(part):
+            if key not in schema.hints:
+                near = get_close_matches(key, schema.hints, 1, 0.5)
+                known = f"the nearest is {near[0]!r}" if near else f"it has {', '.join(sorted(schema.hints))}"
+                told = f"{word}=: the state has no key {key!r}; {known}"
+                yield Fault(path or str(getattr(part, "id", None) or part.type), told)
+
+
+def _named_keys(part: Any) -> Iterator[tuple[str, str]]:
+    """The state keys that a part names, each with the option that names it."""
+    if isinstance(part, WorkflowUnit):
+        yield from (("writes", key) for key in part.writes)
+        if isinstance(part.output_adapter, str):
+            yield "output_adapter", part.output_adapter
+    over = getattr(part, "over", None)
+    if isinstance(over, str):
+        yield "over", over
 
 
 def written_by(unit: WorkflowUnit[Any]) -> tuple[str, ...]:

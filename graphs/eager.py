@@ -34,7 +34,10 @@ class RegionGraph(FlowGraph):
         if state.created_at or not subgraphs or CONFIG_KEY_CHECKPOINTER not in given:
             return state
         found = [task async for task in self._paused(given, given[CONFIG_KEY_CHECKPOINT_NS])]
-        return state._replace(tasks=tuple(found), next=tuple(task.name for task in found))
+        place = {key: value for key, value in given.items() if key != CONFIG_KEY_CHECKPOINTER}
+        return state._replace(
+            config={**config, CONF: place}, tasks=tuple(found), next=tuple(task.name for task in found)
+        )
 
     async def _carrying(
         self, config: RunnableConfig, state: StateSnapshot, supersteps: Supersteps

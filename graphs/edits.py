@@ -8,7 +8,7 @@ finished runs again. An edit of an earlier checkpoint carries nothing: there, ru
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from langchain_core.runnables import RunnableConfig
 
@@ -20,9 +20,13 @@ from langgraph.types import Overwrite, StateSnapshot, StateUpdate
 
 from ..core.delta import Delta, compose_all
 from ..core.errors import PlaitError
+from ..core.outcome import Outcome
 from ..core.plain import delta_from
 from ..core.state import SharedState, fold
 from ..nodes.breakpoints import with_breakpoints
+from ..nodes.store_journal import StoreJournal
+from .begun import UNIT, repeated
+from .binding import Bound
 from .nodes import Place
 from .returned import returned
 
@@ -36,8 +40,10 @@ GOES_ON = "__plait_goes_on"
 """Where the config of an edit says which nodes come next: the route of a nested flow, which depends on what
 is above it, cannot tell outside of a run."""
 
-UNIT = "progress"
-"""The channel by which the state of a unit is known. A unit that had begun begins again."""
+STORE = "__plait_store"
+"""Where the config of an edit below hands on the store, in which the journal is."""
+
+OUTCOMES = ("", *get_args(Outcome))
 
 
 class EditRefused(PlaitError, InvalidUpdateError):
@@ -55,8 +61,12 @@ class FlowGraph(CompiledStateGraph[Any, Any, Any, Any]):
         conf = config.get(CONF, {})
         is_for_below = conf.get("checkpoint_ns") and CONFIG_KEY_CHECKPOINTER not in conf
         if is_for_below or not supersteps or not all(map(self._is_edit, supersteps)):
-            return await super().abulk_update_state(config, supersteps)
+            below = {**config, CONF: {**conf, STORE: self.store}} if is_for_below and self.store else config
+            return await super().abulk_update_state(below, supersteps)
+        for update in (update for updates in supersteps for update in updates):
+            _check_form(update.values or {}, self.place.bound)
         state = await self.aget_state(config, subgraphs=True)
+        await self._check_repeats(config, state)
         for updates in await self._carrying(config, state, supersteps):
             told = await self._checked(config, updates)
             made = await super().abulk_update_state(_going_on(config, state), [told])
@@ -67,6 +77,20 @@ class FlowGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """Whether values are written as some node's; LangGraph takes other wishes in the same form."""
         nodes = (None, *self.builder.nodes)
         return bool(updates) and all(isinstance(u.values, Mapping) and u.as_node in nodes for u in updates)
+
+    async def _check_repeats(self, config: RunnableConfig, state: StateSnapshot) -> None:
+        """Raise EditRefused where a unit that would begin anew did what may not happen twice."""
+        if not any(task.result is None for task in state.tasks) or not await self._is_newest(config, state):
+            return
+        saver = config[CONF].get(CONFIG_KEY_CHECKPOINTER) or self.checkpointer
+        store = config[CONF].get(STORE) or self.store
+        journal = StoreJournal(store) if store is not None else None
+        if (told := await repeated(self.place.bound, saver, journal, state)) is not None:
+            raise EditRefused(
+                f"an edit here makes what is under way below begin anew, and {told}, which may not happen "
+                f"twice; edit the state of the unit itself, or resume first, or edit an earlier checkpoint, "
+                f"from which it is meant to run again"
+            )
 
     async def _carrying(
         self, config: RunnableConfig, state: StateSnapshot, supersteps: Supersteps
@@ -91,6 +115,26 @@ class FlowGraph(CompiledStateGraph[Any, Any, Any, Any]):
         thread = {key: value for key, value in conf.items() if key not in PLACED}
         newest = await self.aget_state({**config, CONF: thread})
         return newest.config[CONF].get("checkpoint_id") == state.config[CONF].get("checkpoint_id")
+
+
+def _check_form(values: Mapping[str, Any], bound: Bound) -> None:
+    """Raise EditRefused for a value that its channel cannot take."""
+    given = {name: value.value if isinstance(value, Overwrite) else value for name, value in values.items()}
+    for channel in ("state", "transcripts", "scopes", "turn", "ended", "ending"):
+        if not isinstance(given.get(channel, {}), Mapping):
+            raise EditRefused(f"{channel!r} takes a mapping, got {given[channel]!r:.80}")
+    for channel in ("steps", "writes", "bus"):
+        items = given.get(channel, ())
+        if not isinstance(items, list | tuple) or not all(isinstance(item, Mapping) for item in items):
+            raise EditRefused(f"{channel!r} takes a list of mappings, got {items!r:.80}")
+        for item in items:
+            try:
+                delta_from({channel: [item]}, bound.schema.types)
+            except (KeyError, TypeError, ValueError) as error:
+                told = f"lacks {error}" if isinstance(error, KeyError) else f"does not fit: {error}"
+                raise EditRefused(f"an item of {channel!r} {told}; got {dict(item)!r:.80}") from error
+    if given.get("outcome", "") not in OUTCOMES:
+        raise EditRefused(f"'outcome' is one of {', '.join(OUTCOMES[1:])}, got {given['outcome']!r:.80}")
 
 
 def _going_on(config: RunnableConfig, state: StateSnapshot) -> RunnableConfig:

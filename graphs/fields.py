@@ -11,12 +11,13 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel
 from typing_extensions import is_typeddict
 
+from ..core.attributes import attribute_of, told_names
 from ..core.codec_classes import hints_of
 
 
 def field_names(output: Any) -> list[str]:
     if isinstance(output, type) and issubclass(output, BaseModel):
-        return list(output.model_fields)
+        return list(told_names(output).values())
     if isinstance(output, type) and is_dataclass(output):
         return [f.name for f in fields(output)]
     if isinstance(output, type) and hasattr(output, "__annotations__"):
@@ -27,8 +28,29 @@ def field_names(output: Any) -> list[str]:
 def field_types(output: Any) -> Mapping[str, Any]:
     """The fields of an output type with their types; pydantic has resolved its own."""
     if issubclass(output, BaseModel):
-        return {name: info.annotation for name, info in output.model_fields.items()}
+        told = told_names(output)
+        return {told[name]: info.annotation for name, info in output.model_fields.items()}
     return hints_of(output)
+
+
+def field_type(output: type, name: str) -> Any:
+    """The type of one field, by its name or its alias; None when the type names no such field."""
+    if issubclass(output, BaseModel):
+        attribute = attribute_of(output, name)
+        return None if attribute is None else output.model_fields[attribute].annotation
+    return field_types(output).get(name)
+
+
+def types_at(output: Any, names: Sequence[str]) -> list[Any]:
+    """The types that the field at `names` can have; none when they are not known."""
+    if not names:
+        return _kinds(output)
+    kinds = [kind for kind in _kinds(output) if isinstance(kind, type) and kind is not NoneType]
+    hints = [None if _is_open(kind) else field_type(kind, names[0]) for kind in kinds]
+    if not hints or any(hint is None for hint in hints):
+        return []
+    below = [types_at(hint, names[1:]) for hint in hints]
+    return [kind for one in below for kind in one] if all(below) else []
 
 
 def may_have(output: Any, names: Sequence[str]) -> bool:
@@ -57,11 +79,12 @@ def _may_have(kind: Any, names: Sequence[str]) -> bool:
         return False
     if not isinstance(kind, type) or _is_open(kind):
         return True
-    known = field_types(kind)
-    if names[0] in known:
-        return may_have(known[names[0]], names[1:])
+    hint = field_type(kind, names[0])
+    if hint is not None:
+        return may_have(hint, names[1:])
     unread = any(names[0] in vars(base).get("__annotations__", ()) for base in kind.__mro__)
-    return unread or (not is_typeddict(kind) and hasattr(kind, names[0]))
+    is_own = hasattr(kind, names[0]) and not (issubclass(kind, BaseModel) and hasattr(BaseModel, names[0]))
+    return unread or (not is_typeddict(kind) and is_own)
 
 
 def _is_open(kind: type) -> bool:

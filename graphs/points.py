@@ -107,9 +107,7 @@ def seen_at(drive: Drive, values: Mapping[str, Any]) -> Snapshot:
         return context.run(place.snapshot, values, drive.context)
 
 
-def chosen(
-    points: Sequence[ThreadPoint], at: ThreadPoint | str | int | None, thread_id: str
-) -> ThreadPoint:
+def chosen(points: Sequence[ThreadPoint], at: ThreadPoint | str | int | None, thread_id: str) -> ThreadPoint:
     """The point that `at` is or names: a checkpoint's id, the number of a turn (its end), or the path of a
     part (just before it ran for the last time); None is the newest. Raises PlaitError when there is none."""
     named: Iterable[ThreadPoint]
@@ -123,8 +121,19 @@ def chosen(
         named = [p for p in points if p.id == at] or [
             p for p in points if any(is_below(at, path) for path in p.next)
         ]
+        named = named or _before(points, at)
     found = next(iter(named), None)
     if found is None:
         told = f"thread {thread_id!r} has no point {at!r}" if points else f"there is no thread {thread_id!r}"
         raise PlaitError(f"{told}; give a checkpoint's id, a turn's number or the path of a part that ran")
     return found
+
+
+def _before(points: Sequence[ThreadPoint], path: str) -> list[ThreadPoint]:
+    """The points from which there ran what no root part names by its path: a later round, a delegation."""
+    ran = [point.kind != "input" and path in _paths(point) for point in points]
+    return [points[n] for n in range(1, len(points)) if ran[n - 1] and not ran[n]]
+
+
+def _paths(point: ThreadPoint) -> set[str]:
+    return {record["path"] for record in point.snapshot.values.get("steps", ())}

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any, ClassVar, Literal, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
 
 from ..core.bookkeeping import Role
+from ..core.conditions import field as output_field
 from ..core.errors import DefinitionError, Fault
 from ..core.part import Out, PartLike
 from ..core.records import StepRecord
@@ -144,11 +145,8 @@ class RouterFlow(Flow[object, Out]):
             output = self.route(output)
         elif not isinstance(output, str | Enum | int | float):
             field = self.route or _route_field(type(output))
-            output = output.get(field) if isinstance(output, Mapping) else getattr(output, field or "", None)
-        value = output.value if isinstance(output, Enum) else output
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        return None if value is None else str(value)
+            output = output_field(field).read(output) if field else None
+        return _label(output)
 
     def _says_more(self, routed: StepRecord) -> bool:
         return not isinstance(routed.output, str | Enum) and len(field_names(type(routed.output))) > 1
@@ -161,12 +159,22 @@ def _route_field(output: Any) -> str | None:
     return candidates[0] if candidates else None
 
 
+def _label(given: Any) -> str | None:
+    """What a router gave as the text of a label."""
+    value = given.value if isinstance(given, Enum) else given
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return None if value is None else str(value)
+
+
 def declared_labels(output: Any, field: str | None) -> tuple[str, ...] | None:
     """The labels that a router's schema allows, when its type says so."""
+    if get_origin(output) is Annotated:
+        output = get_args(output)[0]
     has_fields = isinstance(output, type) and not issubclass(output, Enum)
     hint = field_types(output).get(field) if field and has_fields else output
     if get_origin(hint) is Literal:
-        return tuple(str(label) for label in get_args(hint))
+        return tuple(label for given in get_args(hint) if (label := _label(given)) is not None)
     if isinstance(hint, type) and issubclass(hint, Enum):
-        return tuple(str(member.value) for member in hint)
+        return tuple(label for member in hint if (label := _label(member)) is not None)
     return None

@@ -130,6 +130,11 @@ async def _kept(drive: Drive, level: _Level) -> Delta:
 
 def _entered(flow: Any, found: Sequence[Visit], snapshot: Snapshot, path: str) -> Seen:
     inside = [visit for visit in found if is_below(path, visit.path)]
+    if not inside and getattr(flow, "delegates_of", None) is not None:
+        raise PlaitError(
+            f"{path!r} was delegated to, and what it saw is in no checkpoint, so it cannot be run again by "
+            f"itself; fork the thread at it, which runs again who delegated"
+        )
     if not inside:
         raise PlaitError(f"{path!r} is no part that ran here")
     visit = max(inside, key=lambda visit: len(visit.path))

@@ -90,7 +90,8 @@ def _step_node(
         if found is None:
             return {}
         visit, step, plan = found
-        seen = only(done, Ancestors(plan)[step.path], plan)
+        own = {step.path}  # what had finished inside of it, where an edit made it begin anew
+        seen = only(done, Ancestors(plan)[step.path] | own, plan)
         frame = given.at(given.snapshot.apply(seen))
         return place.update(await runner.visit(visit, frame, runtime, graph), state)
 

@@ -262,8 +262,7 @@ class Page:
         if is_asked or self.journal.shares_questions:
             return int(held.get("answers", 0))
         answers = answers_so_far()
-        if answers:
-            await self._write(entry.state, {**held, "asking": True, "answers": answers})
+        await self._write(entry.state, {**held, "asking": True, "answers": answers})
         return answers
 
     def _question(self, state: JournalState, place: Plain, failed: str = "") -> Plain:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_origin, overload
 
 from pydantic import BaseModel, RootModel, TypeAdapter
+from pydantic_core import PydanticSerializationError, to_json
 from typing_extensions import TypedDict, is_typeddict
 
 from .jsonschema import Schema, schema_map, tool_parameters
@@ -63,9 +64,15 @@ class OutputSchema(Generic[T]):
         raise InvalidOutput(described(refusals[0]))
 
     def dump(self, value: T) -> Any:
-        """`value` in plain JSON kinds, named as in the schema. Raises ValueError if it cannot be shown so."""
+        """`value` in plain JSON kinds, named as in the schema; bytes as text, or all as base64 where some are
+        not UTF-8. Raises ValueError if it cannot be shown so."""
         whole = {self.wrap_key: value} if self.wrapped else value
-        dumped = json.loads(self._adapter.dump_json(whole, by_alias=True, warnings=False))
+        try:
+            text = self._adapter.dump_json(whole, by_alias=True, warnings=False)
+        except PydanticSerializationError:
+            plain = self._adapter.dump_python(whole, by_alias=True, warnings=False)
+            text = to_json(plain, bytes_mode="base64")
+        dumped = json.loads(text)
         return dumped[self.wrap_key] if self.wrapped else dumped
 
     def text(self, value: T) -> str:

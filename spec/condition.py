@@ -43,7 +43,11 @@ class Condition:
                 return _FUNCTION.read(node, at)
             told = f"{node.value!r:.60} is no condition; write it as `score >= 8`, or name a function"
             return at.fault("bad-value", told, node)
-        return Comparison(short[1], short[2], _value(short[3]))  # type: ignore[arg-type]
+        value = _value(short[3])
+        if value is BAD:
+            told = f"{short[3]!r:.60} is no single value: a condition compares one field with one value"
+            return at.fault("bad-value", f"{told}; quote a text, or name a function for more", node)
+        return Comparison(short[1], short[2], value)  # type: ignore[arg-type]
 
     def write(self, value: Any, at: Writing) -> Any:
         if not isinstance(value, Comparison):
@@ -77,13 +81,21 @@ class Condition:
         return BAD if BAD in (name, operator) else Comparison(name, operator, plain(parts["value"]))
 
 
+_LEFTOVER = re.compile(r'\b(?:and|or|AND|OR)\b|&&|\|\||[=!<>]=|[<>#;"]')
+
+
 def _value(text: str) -> Any:
+    """The value behind the operator, or BAD when there is more than one value, or none."""
     if text[:1] == '"':
         try:
             return json.loads(text)
         except ValueError:
-            return text
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == "'" else scalar_value(text)
+            return BAD
+    if text[:1] == "'":
+        inner = text[1:-1].replace("''", "")
+        is_one = len(text) > 1 and text[-1] == "'" and "'" not in inner
+        return text[1:-1].replace("''", "'") if is_one else BAD
+    return scalar_value(text) if text and not _LEFTOVER.search(text) else BAD
 
 
 def _shown(value: Any) -> str:

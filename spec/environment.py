@@ -24,12 +24,14 @@ def substituted(text: str, variables: Mapping[str, str]) -> str:
     def value(mark: re.Match[str]) -> str:
         if mark["escaped"]:
             return "${"
-        name = mark["name"]
+        name, default = mark["name"], mark["default"]
         if name is None:
             raise Unset(
                 f"{text[mark.start() : mark.start() + 20]!r} names no variable; write $${{ for a plain ${{"
             )
-        found = variables.get(name) or mark["default"] if mark["default"] is not None else variables.get(name)
+        if default is not None and "{" in default:
+            raise Unset(f"the default of ${{{name}}} holds a brace, which no default may; set {name} instead")
+        found = variables.get(name) or default if default is not None else variables.get(name)
         if found is None:
             raise Unset(f"the environment variable {name} is not set; set it, or write ${{{name}:-default}}")
         return found

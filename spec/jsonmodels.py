@@ -11,6 +11,7 @@ from typing import Annotated, Any, ForwardRef, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 
+from ..core.codec_classes import READS
 from .jsonshapes import Path, SchemaFault
 
 Extra = Literal["allow", "ignore", "forbid"]
@@ -45,10 +46,14 @@ class Default:
 
 
 class Models:
-    """The classes of one schema by the place of their objects in it. `digest` is that of the schema."""
+    """The classes of one schema by the place of their objects in it.
 
-    def __init__(self, digest: str) -> None:
-        self._digest = digest
+    `digest` is that of the schema, `shape` that of what it says without descriptions: a class reads what
+    another one of its shape wrote.
+    """
+
+    def __init__(self, digest: str, shape: str) -> None:
+        self._digest, self._shape = digest, shape
         self._names: dict[Path, str] = {}
         self._classes: dict[Path, Any] = {}
 
@@ -62,8 +67,8 @@ class Models:
         return ForwardRef(self._names[path]) if path in self._names else None
 
     def begin(self, path: Path, title: str) -> None:
-        mark = sha256(f"{self._digest}{json.dumps(path)}".encode("utf-8", "backslashreplace")).hexdigest()
-        self._names[path] = f"{_camel(title)}_{mark[:12]}"
+        marks = (_mark(f"{digest}{json.dumps(path)}") for digest in (self._shape, self._digest))
+        self._names[path] = "_".join((_camel(title), *marks))
 
     def make(self, path: Path, members: list[Member], extra: Extra, doc: str | None) -> Any:
         name = self._names[path]
@@ -74,8 +79,10 @@ class Models:
             fields[attribute] = (_hint(member), _field(member, attribute))
         config = ConfigDict(extra=extra, protected_namespaces=())
         make: Any = create_model
-        made = make(name.rpartition("_")[0], __config__=config, __module__=__name__, __doc__=doc, **fields)
+        shape = name.rpartition("_")[0]
+        made = make(shape.rpartition("_")[0], __config__=config, __module__=__name__, __doc__=doc, **fields)
         made.__qualname__ = name
+        setattr(made, READS, f"{__name__}:{shape}_")
         self._classes[path] = made
         return made
 
@@ -138,6 +145,16 @@ def _attribute(name: str, taken: set[str]) -> str:
         attribute += "_"
     taken.add(attribute)
     return attribute
+
+
+def _mark(text: str) -> str:
+    return sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:12]
+
+
+def __getattr__(name: str) -> Any:
+    """Tells of a class whose schema is another one by now."""
+    told = f"the JSON Schema of {name!r}, of a unit's output or the state, is defined differently now"
+    raise AttributeError(told)
 
 
 def _camel(title: str) -> str:

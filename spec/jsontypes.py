@@ -34,12 +34,13 @@ class Source:
 
 
 def type_of(schema: Mapping[str, Any], importer: Callable[[str], Any] = imported) -> Any:
-    """The type of a JSON Schema, the same one for equal schemas. `importer` finds reducers by import path.
+    """The type of a JSON Schema, the same one for schemas that say the same with their properties in the
+    same order. `importer` finds reducers by import path.
 
     Raises SchemaFault, with the path of the fault in the schema, for what is no schema or has keywords that
     would not be checked.
     """
-    content = _written(schema, sort_keys=True)
+    content = _written(schema, canonical)
     with _lock:
         known = _made.get(content)
         if known is None:
@@ -56,7 +57,7 @@ def schema_of(value: Any) -> dict[str, Any] | None:
 
 
 def _translated(schema: Mapping[str, Any], content: str, importer: Callable[[str], Any]) -> Any:
-    models = Models(sha256(content.encode("utf-8", "backslashreplace")).hexdigest())
+    models = Models(_digest(content), _digest(_written(schema, _shape)))
     text = _written(schema)
     made = Translation(schema, models, importer).whole()
     models.finish()
@@ -66,8 +67,34 @@ def _translated(schema: Mapping[str, Any], content: str, importer: Callable[[str
     return Annotated[made, Source(text)]
 
 
-def _written(schema: Any, sort_keys: bool = False) -> str:
+_NAMED = ("properties", "$defs", "definitions")
+_SAID = ("description", "examples")
+
+
+def canonical(schema: Any, word: str = "", shape: bool = False) -> Any:
+    """What stands behind `word` with its keys sorted, except those of `properties`, whose order is that of
+    the output. Its `shape` is without what it only says about itself, and without the order of `required`."""
+    if isinstance(schema, list):
+        items = [canonical(one, "", shape) for one in schema]
+        return sorted(items, key=str) if shape and word == "required" else items
+    if not isinstance(schema, Mapping):
+        return schema
+    is_named = word in _NAMED
+    keys = schema if word == "properties" else sorted(schema, key=str)
+    kept = (key for key in keys if is_named or not shape or key not in _SAID)
+    return {key: canonical(schema[key], "" if is_named else key, shape) for key in kept}
+
+
+def _shape(schema: Any) -> Any:
+    return canonical(schema, shape=True)
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def _written(schema: Any, form: Callable[[Any], Any] = dict) -> str:
     try:
-        return json.dumps(schema, sort_keys=sort_keys, allow_nan=False)
+        return json.dumps(form(schema), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise SchemaFault(f"a JSON Schema is plain data: {error!s:.100}", ()) from error

@@ -1,7 +1,8 @@
 """Regular expressions that cannot hang: checked when they are read, and tried on a bounded text.
 
 A pattern has to be one for both engines. Rust's, which pydantic brings and which takes linear time, says
-whether there is a match; only then Python's looks for the groups. Repeats inside repeats are refused.
+whether there is a match; only then Python's looks for the groups. Repeats inside repeats are refused, and
+three repeats side by side that could share their characters.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-LONGEST_TEXT = 4000
+LONGEST_TEXT = 1000
 """Characters of a text that are looked at."""
 LONGEST_PATTERN = 500
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P?<\w+>|\(\?[A-Za-z-]*[:)]|\{\d*,?\d*\}|.", re.S)
@@ -56,6 +57,10 @@ def pattern_of(text: str) -> Pattern:
         raise BadPattern(f"the pattern {text!r:.60} cannot be used: {why:.200}") from error
     if _repeats_repeats(text):
         raise BadPattern(f"the pattern {text!r:.60} repeats what repeats already; write it without that")
+    if _repeats_share(text):
+        raise BadPattern(
+            f"the pattern {text!r:.60} has several repeats side by side that match the same; make one of them"
+        )
     return Pattern(text)
 
 
@@ -76,9 +81,54 @@ def _repeats_repeats(text: str) -> bool:
             if closed and _repeats(following):
                 return True
             open_groups[-1] |= closed or _repeats(following)
-        elif token == "|" or _repeats(token):
+        elif token in ("|", "?") or _repeats(token):
             open_groups[-1] = True
     return False
+
+
+_Near = frozenset[tuple[int, frozenset[str]]]
+
+
+def _repeats_share(text: str) -> bool:
+    """Whether three unbounded repeats that match a same character stand with nothing needed between them."""
+    tokens = [match[0] for match in _TOKEN.finditer(text)]
+    near: _Near = frozenset()
+    groups: list[tuple[_Near, _Near]] = []
+    for at, (token, following) in enumerate(zip(tokens, [*tokens, ""][1:], strict=True)):
+        if token[0] == "(" and not token.endswith(")"):
+            groups.append((near, frozenset()))
+        elif token == "|":
+            before, others = groups.pop() if groups else (frozenset(), frozenset())
+            groups, near = [*groups, (before, others | near)], before
+        elif token == ")" and groups:
+            before, others = groups.pop()
+            near |= others | (before if _may_be_left_out(following) else frozenset())
+        elif members := _members(token):
+            if _is_unbounded(following) and sum(bool(one & members) for _, one in near) > 1:
+                return True
+            if not _may_be_left_out(following):
+                near = frozenset(one for one in near if _is_unbounded(following) and one[1] & members)
+            near |= {(at, members)} if _is_unbounded(following) else frozenset()
+    return False
+
+
+def _is_unbounded(token: str) -> bool:
+    return token in ("*", "+") or (token[:1] == "{" and token.endswith(",}"))
+
+
+def _may_be_left_out(token: str) -> bool:
+    return token in ("*", "?") or token.startswith(("{0,", "{,"))
+
+
+@lru_cache(maxsize=256)
+def _members(token: str) -> frozenset[str]:
+    """The characters that one token matches, of a few that tell tokens apart."""
+    if token[0] in "(){}*+?^$|" or token in (r"\b", r"\B", r"\A", r"\Z", r"\z"):
+        return frozenset()
+    return frozenset(one for one in _SAMPLE if re.fullmatch(token, one, re.I | re.S))
+
+
+_SAMPLE = "".join(map(chr, range(9, 127))) + "\xa0é午"
 
 
 def _repeats(token: str) -> bool:

@@ -16,6 +16,7 @@ from ..nodes.unit import WorkflowUnit
 from .compound import MapOf
 from .diagnostics import listed, nearest
 from .kinds import BAD, INCLUDED, Reading, Schema, Schemas, Writing, wrong
+from .policies import limited
 from .record import REQUIRED, Record, Row
 from .references import Import
 from .simple import Text
@@ -186,7 +187,9 @@ def _built(cls: Any, parts: Any, node: Node, at: Reading) -> Any:
 def _mapped(node: Table, at: Reading) -> Any:
     kind = node.get("type")
     if kind is None:
-        return _variant(node, at) if node.get("unit") else read_unit(node, at)
+        if node.get("unit"):
+            return _variant(node, at)
+        return read_unit(node, at) if node.get("id") else _typeless(node, at)
     flows, given = at.book.registry.flows, kind.value
     if not isinstance(given, Scalar) or given.value not in flows:
         shown = given.value if isinstance(given, Scalar) else "this"
@@ -204,6 +207,14 @@ def _mapped(node: Table, at: Reading) -> Any:
     return part
 
 
+def _typeless(node: Table, at: Reading) -> Any:
+    types = listed(at.book.registry.flows)
+    told = (
+        "a part that is a mapping needs the key 'type' for a flow, 'id' for a unit, or 'unit' for a variant"
+    )
+    return at.fault("missing-key", f"{told}; the types are: {types}", node)
+
+
 def _variant(node: Table, at: Reading) -> Any:
     given, is_whole = VARIANT.read_rows(node, at)
     base = node.get("unit")
@@ -211,12 +222,16 @@ def _variant(node: Table, at: Reading) -> Any:
     unit = _referred(base.value, given.pop("unit", None), at.key("unit"))
     if unit is BAD or not is_whole:
         return BAD
+    if "limits" in given:
+        given["limits"] = limited(given["limits"], at.book.unit_s)
     whole = table([entry for entry in node.entries if entry.key != "unit"], node.place)
     return replace(VARIANT, build=unit.with_).built(given, whole, at)
 
 
 def _imported(node: Node, at: Reading) -> Any:
     found = _IMPORT.read(node, at)
+    if isinstance(found, WorkflowUnit) and (limits := limited(found.limits, at.book.unit_s)) != found.limits:
+        return found.with_(limits=limits)
     if found is BAD or isinstance(found, Part):
         return found
     try:

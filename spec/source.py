@@ -6,6 +6,7 @@ with every alias counted as what it stands for, stays within the bounds.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +25,8 @@ DEEPEST = 64
 MOST_NODES = 50_000
 """Values that a file with its includes and aliases may have."""
 MOST_FAULTS = 200
+
+_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.I)
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -64,7 +67,7 @@ def read_text(text: str, file: str, variables: Mapping[str, str], nodes: int = M
         return read_bytes(text.encode("utf-8", "replace"), file, variables, nodes)
     builder = _Builder(file, variables, nodes)
     try:
-        builder.build(_events(text, file))
+        builder.build(_events(_joined(text), file))
     except _Refused as refused:
         return Read(None, (*builder.faults, refused.fault))
     if builder.root is None and not builder.faults:
@@ -81,9 +84,28 @@ def _events(text: str, file: str) -> Iterator[Any]:
         place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
         told = " ".join(part for part in (error.context, error.problem) if part)
         code: Code = "too-deep" if "nesting depth" in told else "syntax"
+        if mark and _is_tab(text, mark.line, mark.column):
+            told = "there is a tab here; YAML indents with spaces"
         raise _Refused(code, f"this is no YAML: {told}", place) from None
     except (yaml.YAMLError, UnicodeError, ValueError) as error:
         raise _Refused("syntax", f"this is no YAML: {_said(error)}", _odd_place(text, file)) from None
+
+
+def _is_tab(text: str, line: int, column: int) -> bool:
+    """Whether a tab stands at a place, or where its line begins."""
+    lines = text.split("\n")
+    here = lines[line] if line < len(lines) else ""
+    return here[column : column + 1] == "\t" or "\t" in here[: len(here) - len(here.lstrip())]
+
+
+def _joined(text: str) -> str:
+    """JSON with its surrogate pairs written as YAML knows them."""
+
+    def one(pair: re.Match[str]) -> str:
+        high, low = int(pair[2], 16), int(pair[3], 16)
+        return f"{pair[1]}\\U{0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF):08X}"
+
+    return _PAIR.sub(one, text) if "\\u" in text and text.lstrip()[:1] in ("{", "[") else text
 
 
 def _said(error: Exception) -> str:

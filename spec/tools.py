@@ -15,11 +15,12 @@ from ..nodes.declared import APPROVAL, EFFECT, PROBE, Effect
 from ..nodes.declared import tool as declare
 from ..nodes.toolforms import ToolDefinition
 from .compound import Either, Forms, ListOf
+from .imports import is_path
 from .kinds import Kind, Reading, Schema, Schemas, Writing, wrong
 from .record import REQUIRED, Record, Row
 from .references import Import
 from .simple import Choice, Data, Flag, Maybe, Text
-from .tree import Node, Series, Table, plain
+from .tree import Node, Scalar, Series, Table, plain
 
 
 def _is_tool(value: Any) -> bool:
@@ -58,6 +59,17 @@ def _declare(tool: Any, options: tuple[tuple[str, Any], ...]) -> Any:
 _cached = lru_cache(maxsize=512)(_declare)
 
 
+@dataclass(frozen=True)
+class _Reason(Text):
+    """Why to ask: a text that is no import path."""
+
+    def fits(self, node: Node) -> bool:
+        return super().fits(node) and not (isinstance(node, Scalar) and is_path(str(node.value)))
+
+    def holds(self, value: Any) -> bool:
+        return super().holds(value) and not is_path(value)
+
+
 DECLARED = Record(
     "a declared tool",
     (
@@ -66,7 +78,7 @@ DECLARED = Record(
         Row("probe", Maybe(_FUNCTION), None, "a function that tells whether a call happened"),
         Row(
             "approval",
-            Either((Flag(), _FUNCTION, Text()), "true, why to ask, or a function by import path"),
+            Either((Flag(), _Reason(), _FUNCTION), "true, why to ask, or a function by import path"),
             False,
             "whether a person has to approve each call",
         ),

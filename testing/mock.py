@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -76,5 +75,5 @@ def _as_text(made: Reply, is_protocol: bool) -> ReplyLike:
     return reply(f"{_FINAL} {said}" if is_protocol else _json(args))
 
 
-def _json(args: Mapping[str, Any]) -> str:
-    return json.dumps(dict(args), ensure_ascii=False)
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

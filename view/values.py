@@ -14,20 +14,29 @@ from .words import count, said_value
 
 TEXT, FIELD = 4_000, 1_200
 MOST = 20
-"""How many fields stand on a line."""
+"""How many fields stand on a line, and columns in a table."""
 
 
 def value_html(value: Any, depth: int = 0) -> Html:
     """A value as people read it; `depth` is how far inside another one it stands."""
     if depth < 2 and (rows := _records(value)):
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        lines = [[value_html(row.get(name, ""), depth + 1) for name in names] for row in rows]
-        return table([(name, "") for name in names], lines, "items")
+        return _items_table(rows, depth)
     if depth < 2 and (named := fields_of(value)):
         pairs = [[name, value_html(item, depth + 1)] for name, item in named.items()]
         return table((("", "m w"), ("", "f")), pairs, "fields")
     text = "\n".join(value) if _is_texts(value) else value
     return tag("div", "t", said_value(text, FIELD if depth else TEXT))
+
+
+def _items_table(rows: Sequence[Mapping[str, Any]], depth: int) -> Html:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    shown, left = names[:MOST], len(names) - MOST
+    columns = [(name, "") for name in shown]
+    shown_rows = [[value_html(row.get(name, ""), depth + 1) for name in shown] for row in rows]
+    if left <= 0:
+        return table(columns, shown_rows, "items")
+    told = f"… {left:,} more columns"
+    return table([*columns, (told, "m")], [[*row, "…"] for row in shown_rows], "items")
 
 
 def short_value(value: Any, longest: int = 160, depth: int = 0) -> str:

@@ -7,6 +7,7 @@ run does not wait for it.
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 import time
 from collections.abc import Callable
@@ -30,21 +31,34 @@ Screen = Callable[[dict[str, str]], None]
 async def watch(run: Run[Out]) -> RunResult[Out]:
     """Show a run until it has ended, and return its result. Outside a notebook it only waits.
 
-    Raises what `run.result()` raises. To stop the cell stops the watching; `run.cancel()` stops the run.
+    Raises what `run.result()` raises; a screen that fails is logged. To stop the cell stops the watching;
+    `run.cancel()` stops the run.
     """
     screen = notebook_screen()
     if screen is not None:
-        await follow(run, screen)
+        await _followed(run, screen)
     return await run.result()
 
 
 def show(run: Run[Any]) -> None:
-    """Begin to show a run on the running loop, and return at once; outside a notebook print it."""
+    """Begin to show a run on the running loop, and return at once; outside a notebook, and where no loop
+    runs, print it."""
     screen = notebook_screen()
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        screen = None
     if screen is None:
         print(repr(run))
     else:
-        run.viewers.add(asyncio.get_running_loop().create_task(follow(run, screen)))
+        run.viewers.add(loop.create_task(_followed(run, screen)))
+
+
+async def _followed(run: Run[Any], screen: Screen) -> None:
+    try:
+        await follow(run, screen)
+    except Exception:  # the run is worth more than its picture
+        logging.getLogger("plait").exception("run %r can no longer be shown", run.thread_id)
 
 
 async def follow(run: Run[Any], screen: Screen) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from datetime import date
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Literal, TypedDict
 
 import pytest
 from pydantic import BaseModel, ConfigDict
@@ -22,6 +25,7 @@ from plait import (
     field,
     step,
 )
+from plait.graphs.parallel import MapFlow
 from plait.testing import ScriptedModel
 
 
@@ -61,9 +65,9 @@ talk = WorkflowUnit("talk")
 typo, right = field("scroe") >= 8, field("score") >= 8
 
 
-def faults(flow: Any) -> list[str]:
+def faults(flow: Any, **options: Any) -> list[str]:
     with pytest.raises(DefinitionError) as refused:
-        Workflow(flow, model=ScriptedModel([]))
+        Workflow(flow, model=ScriptedModel([]), **options)
     return [str(fault) for fault in refused.value.faults]
 
 
@@ -111,9 +115,73 @@ def test_every_kind_of_output_with_fields_is_read(output):
     assert Workflow(LoopFlow(unit, until=right), model=ScriptedModel([]))
 
 
-@pytest.mark.parametrize("name", ["part.weight", "note", "is_good", "note.whatever"])
-def test_properties_and_fields_of_fields_are_fields(name):
-    assert Workflow(LoopFlow(judge, until=field(name) == 1), model=ScriptedModel([]))
+@pytest.mark.parametrize(
+    ("name", "value"), [("part.weight", 1), ("note", "x"), ("is_good", True), ("note.whatever", 1)]
+)
+def test_properties_and_fields_of_fields_are_fields(name, value):
+    assert Workflow(LoopFlow(judge, until=field(name) == value), model=ScriptedModel([]))
+
+
+class Mood(Enum):
+    GOOD = "good"
+
+
+class Judged(BaseModel):
+    word: Literal["good", "ok"] | None
+    mood: Mood
+    due: date
+    price: Decimal
+    note: str
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        field("word") == "goood",
+        field("mood") != "bad",
+        field("due") >= "soon",
+        field("price") == "cheap",
+        field("note") == 5,
+    ],
+)
+def test_a_value_that_no_such_field_can_have_is_a_fault(condition):
+    (told,) = faults(LoopFlow(WorkflowUnit("judge", output=Judged), until=condition))
+    assert repr(condition.value) in told
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        field("word") == "ok",
+        field("word") == None,  # noqa: E711
+        field("mood") == Mood.GOOD,
+        field("mood") == "good",
+        field("due") >= "2026-01-01",
+        field("price") > 0.5,
+        field("price") == "0.50",
+    ],
+)
+def test_a_value_that_the_field_can_have_is_none(condition):
+    assert Workflow(LoopFlow(WorkflowUnit("judge", output=Judged), until=condition), model=ScriptedModel([]))
+
+
+def test_the_field_that_scores_is_looked_for_in_the_evaluation():
+    assert "'score'" in faults(ReflexionFlow(talk, judge, accept=field("note") == "x", score="scor"))[0]
+    assert Workflow(
+        ReflexionFlow(talk, judge.with_(output=Part), accept=field("weight") == 1), model=ScriptedModel([])
+    )
+
+
+class Keys(TypedDict):
+    log: list[str]
+
+
+def test_keys_that_the_typed_state_does_not_have_are_faults():
+    writer = WorkflowUnit("writer", output_adapter="lgo", writes=("log", "nope"))
+    told = faults(writer, state=Keys)
+    assert ("'nope'" in told[0], "the nearest is 'log'" in told[1]) == (True, True)
+    over = MapFlow(writer.with_(output_adapter="log", writes=()), over="lgo")
+    assert "over=: the state has no key 'lgo'; the nearest is 'log'" in "".join(faults(over, state=Keys))
 
 
 def test_a_field_of_a_field_may_be_misspelt_too():

@@ -125,3 +125,23 @@ def test_a_type_without_a_json_form_is_refused_by_name(output: Any) -> None:
 )
 def test_a_value_has_a_compact_text(output: Any, value: Any, text: str) -> None:
     assert output_schema(output).text(value) == text
+
+
+class Scan(BaseModel):
+    """A model with bytes in it."""
+
+    day: date
+    image: bytes
+
+
+@pytest.mark.parametrize(
+    ("output", "value", "shown"),
+    [
+        (bytes, b"text", "text"),
+        (bytes, b"\xff\x00", "_wA="),
+        (dict[str, bytes], {"a": b"\xff"}, {"a": "_w=="}),
+        (Scan, Scan(day=date(2026, 11, 30), image=b"\xff"), {"day": "2026-11-30", "image": "_w=="}),
+    ],
+)
+def test_bytes_that_are_no_text_are_shown_as_base64(output, value, shown):
+    assert output_schema(output).dump(value) == shown

@@ -68,6 +68,10 @@ async def binary(request: Request) -> Response:
     return Response(b"\0\1\2", media_type="image/png")
 
 
+async def wide(request: Request) -> Response:
+    return Response('{"a": "é"}'.encode("utf-16"), media_type="application/json")
+
+
 async def nothing(request: Request) -> Response:
     return Response(status_code=204)
 
@@ -83,6 +87,7 @@ APP = Starlette(
         Route("/round", round_and_round),
         Route("/binary", binary),
         Route("/nothing", nothing),
+        Route("/wide", wide),
     ]
 )
 
@@ -181,6 +186,34 @@ async def test_headers_may_come_from_the_environment(url, monkeypatch):
     }
 
 
+async def test_a_variable_may_stand_in_a_header_and_never_shows(url, monkeypatch):
+    options = {"headers": {"Authorization": "Bearer env:TOKEN"}}
+    monkeypatch.setenv("TOKEN", "secret\n")
+    assert (await told(f"{url}/echo", {}, **options))["headers"]["authorization"] == "Bearer secret"
+
+    for odd in ("sécret", "se\ncret"):
+        monkeypatch.setenv("TOKEN", odd)
+        with pytest.raises(ToolFailed, match="TOKEN holds characters") as refused:
+            await told(f"{url}/echo", {}, **options)
+        assert "cret" not in str(refused.value)
+
+
+async def test_the_query_of_the_url_is_kept(url):
+    options: dict[str, Any] = {"parameters": parameters(q=TEXT, self=TEXT)}
+    seen = await told(f"{url}/echo?v=2&v=3&w=", {"q": "x", "self": "y"}, **options)
+    assert sorted(map(tuple, seen["query"])) == [("q", "x"), ("self", "y"), ("v", "2"), ("v", "3"), ("w", "")]
+    with pytest.raises(ValueError, match="stands in its query already"):
+        HttpRequest("ask", f"{url}/echo?q=1", **options)
+
+
+async def test_a_query_takes_json_and_leaves_out_null(url):
+    given = parameters(b={"type": "object"}, l={"type": "array"}, n={"type": ["string", "null"]})
+    seen = await told(
+        f"{url}/echo", {"b": {"x": None}, "l": [1, None, {"y": 2}], "n": None}, parameters=given
+    )
+    assert sorted(map(tuple, seen["query"])) == [("b", '{"x": null}'), ("l", "1"), ("l", '{"y": 2}')]
+
+
 ESCAPES = ["../x", "..", "a/../../x", ".", "..\\x", "", "a\nb", "/.."]
 
 
@@ -242,13 +275,14 @@ async def test_a_redirect_on_the_same_host_is_followed_for_reading_alone(url):
 async def test_answers_are_bounded_and_always_text(url):
     answers = [
         await http_tool(HttpRequest("ask", url + path), checked).ainvoke({})
-        for path in ("/large", "/binary", "/nothing")
+        for path in ("/large", "/binary", "/nothing", "/wide")
     ]
 
     assert answers[0].endswith(f"[cut after {MOST_BYTES} bytes]")
     assert len(answers[0]) < MOST_BYTES + 100
     assert answers[1] == "(3 bytes of image/png, which is no text)"
     assert answers[2] == "HTTP 204, without content"
+    assert answers[3] == '{"a": "é"}'
 
 
 EFFECTS = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import subprocess
 import sys
 from decimal import Decimal
@@ -10,10 +11,13 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import pytest
 
+from plait import DefinitionError, RouterFlow, Workflow, WorkflowUnit, field
 from plait.core.codec import decode, encode, registry_of
+from plait.core.errors import ClassChanged
 from plait.core.stateschema import state_schema
 from plait.nodes.schema import InvalidOutput, output_schema
 from plait.spec.jsontypes import SchemaFault, schema_of, type_of
+from plait.testing import ScriptedModel, call, text
 
 from . import things
 
@@ -164,6 +168,66 @@ def test_equal_schemas_are_one_type():
 
     assert type_of(again) is type_of(ENTRY)
     assert type_of({**ENTRY, "title": "Other"}) is not type_of(ENTRY)
+
+
+def test_a_value_is_read_by_the_class_of_a_schema_that_says_the_same_in_other_words():
+    old, other = type_of(TREE), type_of({"title": "Other", **ENTRY, "required": ["item"]})
+    said = json.loads(json.dumps(ENTRY).replace("what was bought", "the thing"))
+    entry, new = type_of(ENTRY), type_of({**said, "required": ["amount", "item"]})
+    stored = encode(read(ENTRY, {"item": "tea", "amount": "3"}), "entry", registry_of(entry))
+
+    assert new is not entry
+    assert type(decode(stored, "entry", registry_of(new))) is new
+    for differs in (old, other):
+        with pytest.raises(ClassChanged, match=r"entry: .* is defined differently now"):
+            decode(stored, "entry", registry_of(differs))
+
+
+def test_properties_keep_their_order():
+    text = {"type": "string"}
+    orders = [["answer", "reason"], ["reason", "answer"]]
+    types = [type_of({"type": "object", "properties": dict.fromkeys(order, text)}) for order in orders]
+
+    assert [list(output_schema(made).parameters()["properties"]) for made in types] == orders
+
+
+@pytest.mark.parametrize("name", ["copy", "json", "schema", "model_config", "_x"])
+def test_a_property_that_pydantic_has_a_use_for_keeps_its_name(name):
+    schema = {"type": "object", "properties": {name: {"enum": ["x", "y"]}, "note": {"type": "string"}}}
+    made = type_of({**schema, "required": [name]})
+    judge, done = (
+        WorkflowUnit("judge", output=made),
+        WorkflowUnit("done", answer="text", when=field(name) == "x"),
+    )
+    model = ScriptedModel({"judge": [call("resolve", **{name: "x"})], "done": [text("yes")]})
+
+    assert Workflow(judge >> done, model=model).run_sync("go").output == "yes"
+    router = RouterFlow(judge, {"x": WorkflowUnit("a", answer="text"), "y": WorkflowUnit("b")}, route=name)
+    routed = ScriptedModel({"judge": [call("resolve", **{name: "x"})], "a": [text("A")]})
+    assert Workflow(router, model=routed).run_sync("go").output == "A"
+
+
+def test_a_state_key_keeps_its_name():
+    state = type_of({"type": "object", "properties": {"copy": {"type": "string"}}})
+    unit = WorkflowUnit("a", answer="text", output_adapter="copy")
+    made = Workflow(unit, model=ScriptedModel([text("A")]), state=state).run_sync("go", state={"copy": "0"})
+
+    assert made.state["copy"] == "A"
+
+
+def test_a_router_may_say_yes_or_no():
+    router = WorkflowUnit("r", output=type_of({"enum": [True, False, None]}))
+    handlers = {"true": WorkflowUnit("a", answer="text"), "false": WorkflowUnit("b")}
+    model = ScriptedModel({"r": [call("resolve", value=True)], "a": [text("A")]})
+    assert Workflow(RouterFlow(router, handlers), model=model).run_sync("go").output == "A"
+
+
+def test_a_router_whose_output_is_an_enum_names_its_handlers():
+    router = WorkflowUnit("r", output=type_of({"enum": ["x", "y"]}))
+    with pytest.raises(DefinitionError, match="routes without a handler: y"):
+        Workflow(
+            RouterFlow(router, {"x": WorkflowUnit("a"), "zz": WorkflowUnit("b")}), model=ScriptedModel([])
+        )
 
 
 def test_what_the_model_is_sent_says_what_the_schema_says():

@@ -40,7 +40,7 @@ spec:
       adapter: {{llm: {{method: parse, attempts: 2}}}}
       thinking_level: high
     - id: b
-      writes: [note, count]
+      writes: [notes, count]
     - id: c
   flow:
     - type: map

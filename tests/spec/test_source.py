@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from itertools import pairwise
 from typing import Any
@@ -141,6 +142,24 @@ def test_an_escaped_text_comes_back(text):
 @pytest.mark.parametrize("text", ["a: ${B}", "a: '${}'", "a: '${1}'", "a: 'x ${'"])
 def test_a_variable_that_is_not_set_is_told_with_its_place(text):
     assert faults(text)[0].startswith("w.yaml:1:4: environment")
+
+
+@pytest.mark.parametrize("text", ["a: '${A:-${B}}'", "a: '${A:-{name}}'"])
+def test_a_default_with_a_brace_is_told_whether_or_not_it_counts(text):
+    for variables in ({"A": "1", "B": "2"}, {"B": "2"}):
+        assert "the default of ${A} holds a brace" in faults(text, variables)[0]
+
+
+def test_json_may_write_a_character_as_a_surrogate_pair():
+    said = {"a": "hi 😀", "b": "\\ud83d\\ude00", "c": "\\😀"}
+    root = read_text(json.dumps(said), "w.yaml", {}).root
+
+    assert root is not None
+    assert plain(root) == said
+
+
+def test_a_tab_is_told_as_one():
+    assert "there is a tab here" in faults("a:\n\tb: 1\n")[0]
 
 
 def test_a_variable_may_be_a_number_where_it_is_not_quoted():

@@ -159,6 +159,13 @@ async def test_a_huge_output_does_not_fill_the_notebook() -> None:
     assert len(bundle["text/plain"]) < 12_000
 
 
+def test_columns_beyond_what_a_page_holds_are_counted() -> None:
+    rows = [{f"sensor_{row}_{column}": column for column in range(300)} for row in range(60)]
+    shown = value_html(rows)
+    assert len(shown) < 60_000
+    assert "… 17,980 more columns" in shown
+
+
 async def test_a_paused_run_shows_what_it_asks() -> None:
     def pay(amount: int) -> str:
         """Pay."""

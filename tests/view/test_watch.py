@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import subprocess
 import sys
@@ -105,6 +106,27 @@ async def test_a_screen_that_breaks_does_not_break_the_run() -> None:
     with pytest.raises(OSError, match="no screen"):
         await follow(run, broken)
     assert (await run.result()).output == "fine"
+
+
+async def test_a_notebook_that_breaks_keeps_no_result_from_who_watches(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(bundle: dict[str, str]) -> None:
+        raise OSError("no screen")
+
+    monkeypatch.setattr(sys.modules["plait.view.watch"], "notebook_screen", lambda: broken)
+    assert (await watch(workflow().start("go"))).output == "fine"
+    assert "can no longer be shown" in caplog.text
+
+
+async def test_a_run_is_printed_where_no_loop_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.modules["plait.view.watch"], "notebook_screen", lambda: lambda bundle: None)
+    run = workflow().start("go", thread_id="t")
+    await asyncio.to_thread(run._ipython_display_)
+    assert capsys.readouterr().out.startswith("Run('t'")
+    await run.result()
 
 
 async def test_outside_a_notebook_nothing_is_shown() -> None:
