@@ -14,6 +14,7 @@ from ..core.errors import PlaitError
 from ..core.ports import Question
 from ..nodes.decisions import approve, edit, reject, respond
 from ..nodes.doubt import HAPPENED, RUN_AGAIN, SKIP
+from .guard import Usage
 
 TAKES = {
     "approval": "approve, edit {json}, reject [why], respond text",
@@ -41,13 +42,18 @@ def answers_for(questions: Sequence[Question], words: Sequence[str], by_id: Sequ
     One question takes all words. An id may be cut short, or be the path of the part that asks, where that
     leaves one question. Raises PlaitError when words and questions do not match.
     """
-    given = dict(_named(questions, one) for one in by_id)
+    if not questions and (words or by_id):
+        raise Usage("there is no open question, so nothing to answer; go on without answers")
+    pairs = [_named(questions, one) for one in by_id]
+    given = dict(pairs)
+    if len(given) < len(pairs):
+        raise Usage("--answer names one question twice; answer each once")
     left = [asked for asked in questions if asked.id not in given]
     if words and len(left) == 1:
         return given | {left[0].id: answer_of(left[0], " ".join(words))}
     if words and len(words) != len(left):
         told = f"there are {len(left)} open questions, and {len(words)} answers"
-        raise PlaitError(f"{told}; answer each by its id: --answer ID=ANSWER")
+        raise Usage(f"{told}; answer each by its id: --answer ID=ANSWER")
     return given | {asked.id: answer_of(asked, word) for asked, word in zip(left, words, strict=False)}
 
 
@@ -62,14 +68,14 @@ def asked_for(asked: Question, read: Callable[[str], str], refuse: Callable[[str
 
 def _named(questions: Sequence[Question], given: str) -> tuple[str, Any]:
     key, sign, said = given.partition("=")
-    if not sign:
-        raise PlaitError(f"--answer {given!r}: write ID=ANSWER")
+    if not sign or not key:
+        raise Usage(f"--answer {given!r}: write ID=ANSWER")
     found = [asked for asked in questions if asked.id == key] or [
         asked for asked in questions if asked.path == key or asked.id.startswith(key)
     ]
     if len(found) != 1:
         known = ", ".join(f"{asked.id} ({asked.path})" for asked in questions) or "none"
-        raise PlaitError(f"--answer: {key!r} names {len(found)} open questions; those are: {known}")
+        raise Usage(f"--answer: {key!r} names {len(found)} open questions; those are: {known}")
     return found[0].id, answer_of(found[0], said)
 
 

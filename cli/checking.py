@@ -77,10 +77,12 @@ def draw(
         print(drawing.mermaid)
         return DONE
     kind = output.suffix.lower()
-    if kind == ".png":
-        output.write_bytes(png_of(drawing.svg))
-    else:
-        output.write_text(drawing.svg if kind == ".svg" else drawing.mermaid, encoding="utf-8")
+    drawn = drawing.svg if kind == ".svg" else drawing.mermaid
+    data = png_of(drawing.svg) if kind == ".png" else drawn.encode()
+    try:
+        output.write_bytes(data)
+    except OSError as error:
+        raise Usage(f"{output} cannot be written: {error.strerror or error}") from error
     error_console().print(f"[dim]drawn in {escape(str(output))}[/]")
     return DONE
 

@@ -21,6 +21,7 @@ from ..view.live import LiveTree
 from ..view.livenode import LiveNode, LiveStatus
 from ..workflow import Workflow
 from .displays import Display, display_for
+from .guard import silence
 from .memory import Memory, Remembered, now_at
 from .status import INTERRUPTED, status_of
 from .told import as_json, print_error, print_questions, print_result, result_data
@@ -116,7 +117,10 @@ async def _shown(run: Run[Any], tree: LiveTree, task: str, stop: Stop, display: 
     async def read() -> None:
         async for event in run.events():
             news[0] = news[0].after(event)
-            display.take(event, news[0])
+            try:
+                display.take(event, news[0])
+            except BrokenPipeError:
+                silence()  # and the run goes on
 
     reader = asyncio.create_task(read())
     head = " ".join(task.split())

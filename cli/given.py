@@ -18,18 +18,27 @@ STDIN = "-"
 def task_from(task: str | None) -> str:
     """The task: the argument, or standard input when it is `-` or nothing and something is piped in."""
     if task is not None and task != STDIN:
+        if not task.strip():
+            raise Usage("the task is empty")
         return task
     if task is None and sys.stdin.isatty():
         raise Usage("there is no TASK; write it after FILE, or pipe it in")
-    read = sys.stdin.read().strip()
+    read = _standard_input().strip()
     if not read:
         raise Usage("the task is empty: nothing came on standard input")
     return read
 
 
+def _standard_input() -> str:
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Usage(f"standard input is no text in UTF-8: {error}") from error
+
+
 def tasks_from(path: Path) -> list[str]:
     """One task a line; blank lines are left out."""
-    text = sys.stdin.read() if str(path) == STDIN else _text_of(path)
+    text = _standard_input() if str(path) == STDIN else _text_of(path)
     tasks = [line.strip() for line in text.splitlines() if line.strip()]
     if not tasks:
         raise Usage(f"there are no tasks in {path}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -10,7 +11,7 @@ from typing import ParamSpec
 import typer
 
 from ..core.errors import DefinitionError, MissingExtra, PlaitError
-from .status import FAILED, INTERRUPTED, USAGE
+from .status import DONE, FAILED, INTERRUPTED, USAGE
 from .told import error_console, print_error
 
 P = ParamSpec("P")
@@ -37,11 +38,19 @@ def _status(work: Callable[[], int]) -> int:
         return work()
     except KeyboardInterrupt:
         return INTERRUPTED
+    except BrokenPipeError:
+        silence()
+        return DONE
     except Exception as error:
         if DEBUG in sys.argv:
             raise
         print_error(error if isinstance(error, PlaitError) else _strange(error), error_console())
         return USAGE if isinstance(error, DefinitionError | MissingExtra | Usage) else FAILED
+
+
+def silence() -> None:
+    """Say nothing more on standard output: whoever read it has left."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _strange(error: Exception) -> PlaitError:

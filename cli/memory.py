@@ -10,18 +10,19 @@ import json
 import os
 import time
 from dataclasses import asdict, dataclass, fields, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from ..core.errors import PlaitError
+from .guard import Usage
 from .target import Target, is_target, load
 
 FOLDER = ".plait"
 RUNNING = "running"
-LONGEST_TASK = 500
+LONGEST_TASK, LONGEST_NAME = 500, 180
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,8 @@ class Memory:
         os.replace(draft, place)
 
     def get(self, thread: str) -> Remembered | None:
-        return _read(self._place(thread))
+        found = _read(self._place(thread))
+        return found if found is not None and found.thread == thread else None
 
     def all(self) -> list[Remembered]:
         """Every thread, the one that changed last first."""
@@ -81,7 +83,7 @@ class Memory:
     def find(self, names: list[str]) -> tuple[Remembered, list[str]]:
         """The thread that the words `[FILE] THREAD …` name, and the words left over.
 
-        Raises PlaitError when it is neither remembered nor beside its FILE.
+        Raises Usage when it is neither remembered nor beside its FILE.
         """
         if names and (known := self.get(names[0])) is not None:
             return known, names[1:]
@@ -89,16 +91,23 @@ class Memory:
             file, thread = names[:2]
             return self.get(thread) or Remembered(thread, file, None), names[2:]
         told = f"no thread {names[0]!r} is remembered in {self.folder}" if names else "name a thread"
-        raise PlaitError(f"{told}; give its FILE before it, or see `plait threads`")
+        raise Usage(f"{told}; give its FILE before it, or see `plait threads`")
 
     def _made(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        ignore = self.folder / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("*\n", encoding="utf-8")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            ignore = self.folder / ".gitignore"
+            if not ignore.exists():
+                ignore.write_text("*\n", encoding="utf-8")
+        except OSError as error:
+            told = f"threads cannot be remembered in {self.folder}: {error.strerror or error}"
+            raise Usage(f"{told}; run in a folder that you may write to") from error
 
     def _place(self, thread: str) -> Path:
-        return self.folder / "threads" / f"{quote(thread, safe='')[:200]}.json"
+        name = quote(thread, safe="")
+        if len(name) > LONGEST_NAME:
+            name = f"{name[:LONGEST_NAME]}-{sha256(thread.encode('utf-8', 'replace')).hexdigest()[:16]}"
+        return self.folder / "threads" / f"{name}.json"
 
 
 def opened(memory: Memory, file: str, *, model: str | None, store: str | None) -> tuple[Target, str | None]:

@@ -72,13 +72,24 @@ def as_workflow(found: Any, text: str, model: Any) -> Workflow[Any]:
     if isinstance(found, Workflow):
         return found
     if inspect.isfunction(found) and not _needs_arguments(found):
-        found = found()
+        found = _made(found, text)
         if isinstance(found, Workflow):
             return found
     if hasattr(found, "parts") or hasattr(found, "prompt"):
         return Workflow(as_part(found), model=model, name=text.rpartition(":")[2])
     told = f"{text} is {type(found).__name__}, and no workflow"
     raise DefinitionError(f"{told}: name a Workflow, a flow, a unit, or a function that needs no arguments")
+
+
+def _made(function: Any, text: str) -> Any:
+    try:
+        return function()
+    except DefinitionError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise DefinitionError(
+            f"{text} makes no workflow: it raised {type(error).__name__}: {error}"
+        ) from error
 
 
 def _needs_arguments(function: Any) -> bool:
@@ -105,6 +116,8 @@ def _module(where: str, text: str) -> ModuleType:
         return _from_file(path) if where.endswith(".py") else import_module(where)
     except DefinitionError:
         raise
+    except SystemExit as error:
+        raise DefinitionError(f"{text} cannot be imported: it called sys.exit({error.code!r})") from error
     except Exception as error:
         raise DefinitionError(f"{text} cannot be imported: {type(error).__name__}: {error}") from error
 

@@ -80,7 +80,7 @@ def test_wrong_usage_ends_with_2_and_one_block(folder, args, told):
 def test_an_unknown_thread_is_said_to_be_unknown(folder):
     ended = folder.invoke("resume", "nobody")
 
-    assert ended.exit_code == 1
+    assert ended.exit_code == 2
     assert "no thread 'nobody'" in ended.stderr
 
 
