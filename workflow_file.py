@@ -93,14 +93,17 @@ def check_text(
     return _checked(source_of_text(text, name), importer)
 
 
-def workflow_to_yaml(workflow: Workflow[Any]) -> str:
-    """A workflow as YAML that loads as an equal one.
+def workflow_to_yaml(workflow: Workflow[Any], *, model: str | None = None) -> str:
+    """A workflow as YAML that loads as an equal one; `model` is written in place of its own, as in
+    "openai:gpt-5-mini" for one that is scripted here.
 
     Raises DefinitionError that names each thing which no file can hold: a lambda, a function inside
     another, an object that no module binds to a name.
     """
     document, cast = _document_of(workflow)
-    at = Writing(REGISTRY, [], {}, workflow._options["model"], cast.names)
+    own = workflow._options["model"]
+    names = cast.names if model is None else {**cast.names, id(own): model}
+    at = Writing(REGISTRY, [], {}, own, names)
     written = written_document(document, at)
     if at.faults:
         raise DefinitionError(at.faults)

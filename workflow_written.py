@@ -22,12 +22,13 @@ class Written:
 
         return load_workflow(path, **changes)
 
-    def to_yaml(self) -> str:
-        """This workflow as YAML text, from which `from_yaml` makes an equal one.
+    def to_yaml(self, *, model: str | None = None) -> str:
+        """This workflow as YAML text, from which `from_yaml` makes an equal one; `model` is written in
+        place of its own, as in "openai:gpt-5-mini" for one that is scripted here.
 
         Raises DefinitionError, naming each, for what has no form there, such as a lambda.
         """
         from .workflow_file import workflow_to_yaml
 
         workflow: Any = self
-        return workflow_to_yaml(workflow)
+        return workflow_to_yaml(workflow, model=model)

@@ -94,7 +94,7 @@ async def _ended(
     workflow: Workflow[Any], number: int, task: str, options: Mapping[str, Any], source: From, stop: Stop
 ) -> Ended:
     memory, file, url, model = source
-    kept = begun(str(uuid4()), file, url, task, model)
+    kept = begun(uuid4().hex[:8], file, url, task, model)
     memory.put(kept)
     run = stop.add(workflow.start(task, thread_id=kept.thread, **options))
     try:

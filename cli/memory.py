@@ -87,11 +87,20 @@ class Memory:
         """
         if names and (known := self.get(names[0])) is not None:
             return known, names[1:]
+        if names and (known := self._beginning(names[0])) is not None:
+            return known, names[1:]
         if len(names) > 1 and is_target(names[0]):
             file, thread = names[:2]
             return self.get(thread) or Remembered(thread, file, None), names[2:]
         told = f"no thread {names[0]!r} is remembered in {self.folder}" if names else "name a thread"
         raise Usage(f"{told}; give its FILE before it, or see `plait threads`")
+
+    def _beginning(self, text: str) -> Remembered | None:
+        """The one thread whose name begins so. Raises Usage when there are several."""
+        found = [one for one in self.all() if one.thread.startswith(text)] if text else []
+        if len(found) > 1:
+            raise Usage(f"{text!r} is the beginning of several threads; write more of the name")
+        return found[0] if found else None
 
     def _made(self) -> None:
         try:

@@ -63,7 +63,7 @@ def run(
         if task is not None or thread is not None:
             raise Usage("--tasks runs each task on a thread of its own: leave TASK and --thread out")
         return run_many(workflow, tasks_from(tasks), options, concurrency, (memory, file, url, model), manner)
-    said, name = task_from(task), thread or str(uuid4())
+    said, name = task_from(task), thread or uuid4().hex[:8]
     kept = begun(name, file, url, said, model)
     result, status = drive(
         lambda: workflow.start(said, thread_id=name, **options),

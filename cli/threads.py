@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -53,7 +54,10 @@ def threads(
     if not found:
         error_console().print(f"[dim]no threads are remembered in {escape(str(memory.folder))}[/]")
         return 0
-    output.print(_listed(found, narrow=output.width < 100))
+    if output.is_terminal:
+        output.print(_listed(found, narrow=output.width < 100))
+    else:
+        print(*map(_line, found), sep="\n")
     return 0
 
 
@@ -140,18 +144,28 @@ def _data(kept: Remembered) -> dict[str, Any]:
 
 
 def _listed(found: Sequence[Remembered], *, narrow: bool) -> Table:
+    """Names and outcomes whole; what does not fit is cut of the task, then of the file."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("thread", no_wrap=True)
-    table.add_column("outcome", no_wrap=True)
-    table.add_column("when", no_wrap=True)
+    table.add_column("thread", overflow="fold", min_width=min(36, max(cell_len(one.thread) for one in found)))
+    table.add_column("outcome", no_wrap=True, min_width=max(len(one.stands) for one in found))
+    table.add_column("when", no_wrap=True, min_width=len(_when(0)))
     if not narrow:
         table.add_column("file", no_wrap=True, overflow="ellipsis", max_width=30)
-    table.add_column("task", no_wrap=True, overflow="ellipsis", ratio=1)
+    table.add_column("task", no_wrap=True, overflow="ellipsis", min_width=4, ratio=1)
     for one in found:
         stands = Text(one.stands, STANDING.get(one.stands, "yellow"))
         file = () if narrow else (one.file,)
-        table.add_row(Text(one.thread), stands, _when(one.changed_s), *file, Text(" ".join(one.task.split())))
+        table.add_row(Text(one.thread), stands, _when(one.changed_s), *file, Text(_task(one)))
     return table
+
+
+def _line(one: Remembered) -> str:
+    """A thread for a pipe, whole."""
+    return "\t".join((one.thread, one.stands, _when(one.changed_s), one.file, _task(one)))
+
+
+def _task(one: Remembered) -> str:
+    return " ".join(one.task.split())
 
 
 def _when(seconds: float) -> str:

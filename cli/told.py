@@ -70,7 +70,7 @@ def print_result(result: RunResult[Any], console: Console) -> None:
         told = result.message or "some parts failed, or an end was not reached"
         console.print(f"[yellow]partial[/]: {escape(told)}")
     for lingering in result.lingering:
-        console.print(f"[yellow]still running[/]: {escape(str(lingering))}")
+        console.print(f"[yellow]still running[/]: {escape(lingering.name)} of {escape(lingering.path)}")
     for item in result.undelivered:
         console.print(f"[yellow]not delivered[/] to {escape(item.address)}: {escape(item.text)}")
 

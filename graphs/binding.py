@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from ..core.codec import registry_of
 from ..core.errors import DefinitionError, Fault
+from ..core.failure import Failure
 from ..core.paths import definition_key
 from ..core.ports import ModelResolver
 from ..core.roles import AdapterBinding
@@ -110,7 +111,8 @@ class Bound:
         """Module and name of the definition's classes that can be found by import, so that they may
         come back from checkpoints as objects."""
         named = (name.split(":") for name in self.schema.types if "<locals>" not in name)
-        return [(module, name) for module, name in named if "." not in name]
+        found = [(module, name) for module, name in named if "." not in name]
+        return [*found, (Failure.__module__, Failure.__name__)]
 
     @cached_property
     def schema(self) -> StateSchema:

@@ -243,6 +243,9 @@ def _task(given: Any, messages: list[AnyMessage]) -> tuple[Any, int, list[BaseMe
 
 def _carried(stored: Stored) -> Any:
     """The output for the `output` channel: typed, or in plain form when LangGraph cannot write its type."""
+    cls = type(stored.value)
+    if cls.__qualname__.rpartition(".")[2] != cls.__name__:
+        return stored.plain  # LangGraph looks for a class by its name, and this one is found by another
     if stored.plain is not stored.value:
         try:
             _serde.dumps_typed(stored.value)

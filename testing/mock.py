@@ -44,12 +44,17 @@ def _ruled(rules: tuple[Rule, ...], request: Request) -> ReplyLike | None:
 
 
 def seen_in(request: Request) -> Seen:
-    """What a request holds since the user last spoke; observations of the text protocol are tool results."""
+    """What a request holds since the user last spoke; observations of the text protocol are tool results.
+
+    What a steer says after a tool's result is added to what the user said, and changes nothing else.
+    """
     user, rounds, tool, result = "", 1, None, ""
     for message in request.messages:
         told = _OBSERVATION.match(message.text) if isinstance(message, HumanMessage) else None
         if told:
             tool, result = told[1], told[2]
+        elif isinstance(message, HumanMessage) and tool is not None:
+            user = f"{user}\n{message.text}"
         elif isinstance(message, HumanMessage):
             user, rounds, tool, result = str(message.text), 1, None, ""
         elif isinstance(message, AIMessage):

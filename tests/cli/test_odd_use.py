@@ -89,3 +89,15 @@ def test_a_pipe_that_closes_does_not_break_the_run(folder: Path) -> None:
         assert running.wait(60) == 3, complaints.read_text()
     assert "Broken" not in complaints.read_text()
     assert b"paused" in plait(folder, "threads").stdout
+
+
+def test_a_thread_is_found_by_the_beginning_of_its_name(folder: Path) -> None:
+    assert (
+        plait(
+            folder, "run", "ask.py:workflow", "a task of many words " * 9, "--thread", "long-name"
+        ).returncode
+        == 3
+    )
+    listed = plait(folder, "threads").stdout.decode().splitlines()
+    assert [line.split("\t")[:2] for line in listed] == [["long-name", "paused"]]
+    assert plait(folder, "resume", "long", "Mei").returncode == 0

@@ -6,12 +6,13 @@ import time
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from plait import RunError, Workflow, WorkflowUnit, text_react_adapter, tool
 from plait.spec.mock import Call, Mock, MockFault, Reply, Rule, Seen, When, chosen, data_of, mock_of
 from plait.spec.mockpattern import BadPattern, pattern_of
-from plait.testing import ScriptedModel
-from plait.testing.mock import script_of
+from plait.testing import Request, ScriptedModel
+from plait.testing.mock import script_of, seen_in
 
 RULES: dict[str, Any] = {
     "book": [
@@ -185,3 +186,19 @@ async def test_replies_in_order_are_played():
 
     with model:
         assert (await Workflow(WorkflowUnit("a"), model=model).run("x")).output == "two"
+
+
+def test_a_steer_after_a_tool_does_not_hide_the_tool():
+    seen = seen_in(
+        Request(
+            "a",
+            "a",
+            (
+                HumanMessage("look"),
+                AIMessage("", tool_calls=[{"name": "look_up", "args": {}, "id": "1"}]),
+                ToolMessage("found", tool_call_id="1", name="look_up"),
+                HumanMessage("in EUR"),
+            ),
+        )
+    )
+    assert seen == Seen("look\nin EUR", 2, "look_up", "found")
