@@ -120,7 +120,7 @@ def test_a_run_that_only_fails_says_nothing_of_crashes() -> None:
     def broken(snapshot: object) -> None:
         raise ValueError("broken")
 
-    with pytest.raises(SweepError, match="the unbroken run fails.*broken"):
+    with pytest.raises(SweepError, match=r"the unbroken run fails.*broken"):
         crash_sweep(Workflow(step(broken)), "Go.", every=2)
 
 
