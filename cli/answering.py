@@ -43,7 +43,7 @@ def answers_for(questions: Sequence[Question], words: Sequence[str], by_id: Sequ
     leaves one question. Raises PlaitError when words and questions do not match.
     """
     if not questions and (words or by_id):
-        raise Usage("there is no open question, so nothing to answer; go on without answers")
+        raise Usage("there is no open question, so nothing to answer")
     pairs = [_named(questions, one) for one in by_id]
     given = dict(pairs)
     if len(given) < len(pairs):

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from ..core.errors import RunError
+from ..core.errors import PlaitError, RunError
 from ..core.records import StepRecord
 from ..graphs.result import RunResult
 from ..graphs.run import Run
@@ -84,13 +84,15 @@ async def _driven(
 ) -> tuple[RunResult[Any], int]:
     stop = Stop()
     with caught(stop.drain, stop.cancel):
+        before = memory.get(kept.thread)
         run = stop.add(begin())
         memory.put(kept)
         try:
             await _shown(run, tree, kept.task or kept.thread, stop, manner.display)
             result = await result_of(run)
-        except BaseException:
-            memory.put(now_at(kept, "failed"))
+        except BaseException as error:
+            is_refused = isinstance(error, PlaitError) and not isinstance(error, RunError)
+            memory.restore(kept, before if is_refused else now_at(kept, "failed"))
             raise
         memory.put(now_at(kept, result.outcome))
         report(result, manner)  # before the signal takes its usual effect, which may end the process

@@ -71,6 +71,13 @@ class Memory:
         draft.write_text(json.dumps(asdict(kept), ensure_ascii=False), encoding="utf-8")
         os.replace(draft, place)
 
+    def restore(self, kept: Remembered, before: Remembered | None) -> None:
+        """Remember of a thread what was known `before`, if anything: its run was refused."""
+        if before is None:
+            self._place(kept.thread).unlink(missing_ok=True)
+        else:
+            self.put(before)
+
     def get(self, thread: str) -> Remembered | None:
         found = _read(self._place(thread))
         return found if found is not None and found.thread == thread else None

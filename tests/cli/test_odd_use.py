@@ -101,3 +101,12 @@ def test_a_thread_is_found_by_the_beginning_of_its_name(folder: Path) -> None:
     listed = plait(folder, "threads").stdout.decode().splitlines()
     assert [line.split("\t")[:2] for line in listed] == [["long-name", "paused"]]
     assert plait(folder, "resume", "long", "Mei").returncode == 0
+
+
+def test_what_was_refused_changes_nothing_of_what_is_remembered(folder: Path) -> None:
+    plait(folder, "run", "ask.py:workflow", "hi", "--thread", "t")
+    plait(folder, "resume", "t", "Mei")
+    before = plait(folder, "threads").stdout
+    assert plait(folder, "resume", "t").returncode != 0
+    assert plait(folder, "threads").stdout == before
+    assert b"\tdone\t" in before
