@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
+from langgraph.errors import GraphInterrupt
 from langgraph.runtime import get_runtime
 from langgraph.types import Command
 
@@ -100,7 +101,39 @@ class _Order:
 
     def __init__(self) -> None:
         self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+        self._running: dict[str, set[asyncio.Future[None]]] = {}
+        self._pausing: dict[str, list[asyncio.Future[None]]] = {}
         self.of_threads = Lock()
+
+    async def run(self, node: str, work: Callable[[], Awaitable[Any]]) -> Any:
+        """What a call of the node gives, which is under way meanwhile."""
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._running.setdefault(node, set()).add(ended)
+        try:
+            return await work()
+        finally:
+            ended.set_result(None)
+            self._running[node].discard(ended)
+            if not self._running[node]:
+                del self._running[node]
+
+    async def settled(self, node: str) -> None:
+        """Wait until no call of the node is under way: a pause would leave it behind, to end unseen. Of
+        several that pause the first leaves first."""
+        line, own = self._pausing.setdefault(node, []), asyncio.get_running_loop().create_future()
+        before = [*line]
+        line.append(own)
+        try:
+            await asyncio.sleep(0)  # those beside this one may not have begun
+            while running := self._running.get(node):
+                await asyncio.wait(running)
+            if before:
+                await asyncio.wait(before)
+        finally:
+            own.set_result(None)
+            line.remove(own)
+            if not line:
+                self._pausing.pop(node, None)
 
     @property
     def of_tasks(self) -> asyncio.Lock:
@@ -133,7 +166,14 @@ def _journaled(tool: BaseTool, journal: Journal | None, order: _Order, default: 
             return await plain.ainvoke(input, config, **options)
 
         page = _page(entry, journal, input, default)
-        return await run() if page is None else await _once(page, run, input, order.of_tasks)
+        if page is None:
+            return await run()
+        node = page.journal.namespace
+        try:
+            return await order.run(node, lambda: _once(page, run, input, order.of_tasks))
+        except GraphInterrupt:
+            await order.settled(node)
+            raise
 
     def invoke(self: BaseTool, input: Any, config: Any = None, **options: Any) -> Any:
         async def run() -> Any:

@@ -40,6 +40,7 @@ class Size(Enum):
 
 class Merged(BaseModel):
     k: Annotated[list[str], lambda old, new: old + new] = []
+    items: list[str] = []
 
 
 class Plain(BaseModel):
